@@ -1,0 +1,1175 @@
+package loaders
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"fusebox/loaders/jsonc"
+	"fusebox/model"
+)
+
+// claudeFileLimit is Claude Code's own limit for .mcp.json (observed on 2.1.332).
+const claudeFileLimit = 2 << 20
+
+// claudeCode is the registry row of Claude Code. Its rules were observed on Claude Code 2.1.332; where only a string in
+// the program tells, the comment says so.
+func claudeCode() Harness {
+	return Harness{
+		Harness: model.Harness{
+			ID: "claude-code", Aliases: []string{"claude"}, Title: "Claude Code", Heading: "Claude",
+			Verified: model.VerifiedRun, VersionChecked: "2.1.332",
+			BlindSpots: []model.BlindSpot{
+				{Code: "session-flags", Text: "--mcp-config, --strict-mcp-config, --settings and --plugin-dir of one session"},
+				{Code: "account-connectors", Text: "connectors of a claude.ai account, fetched after sign-in"},
+				{Code: "headless-runs", Text: "claude -p starts servers that wait for approval without asking"},
+				{Code: "remote-policy", Text: "settings that an organisation sends to signed-in users"},
+			},
+		},
+		Resolve: resolveClaude,
+	}
+}
+
+// claude is one resolve of Claude Code.
+type claude struct {
+	env *Env
+	r   *Reader
+
+	configDir string // $CLAUDE_CONFIG_DIR or ~/.claude
+	key       string // of this folder in projects
+	gitRoot   string // root of the main checkout, or ""
+
+	main     *ConfigFile
+	project  jsonc.Value // projects[KEY]
+	trusted  bool
+	settings []claudeSettings // lowest to highest
+	notes    []model.Note
+}
+
+// claudeSettings is one settings file that counts.
+type claudeSettings struct {
+	scope model.Scope
+	file  *ConfigFile
+	root  jsonc.Value
+}
+
+// claudeEntry is one server of one file, with what is known before the scopes are compared.
+type claudeEntry struct {
+	model.Entry
+	fault  model.Reason // Code set: the harness skips it
+	plugin bool
+}
+
+func resolveClaude(env *Env, r *Reader) Result {
+	c := &claude{env: env, r: r, configDir: env.InHome(".claude")}
+	if dir := env.Var("CLAUDE_CONFIG_DIR"); dir != "" {
+		c.configDir = filepath.Clean(env.Expand(dir))
+	}
+	c.gitRoot = mainCheckout(r, env.Project)
+	c.key = c.gitRoot
+	if c.key == "" {
+		c.key = r.RealPath(env.Project)
+	}
+	if env.GOOS == "windows" {
+		c.key = filepath.ToSlash(c.key)
+	}
+	res := Result{Present: r.Exists(c.configDir)}
+	managed := c.managed()
+	if broken := c.readMain(); broken != nil && managed == nil {
+		res.Broken = broken
+	}
+	c.readSettings()
+	project := c.projectEntries()
+	var cells []*model.Cell
+	switch {
+	case managed != nil:
+		cells = c.underManagement(managed, project)
+		if managed.Status != model.FileRead {
+			res.Broken = &model.Problem{Location: managed.Location(), Text: "managed-mcp.json is not readable: Claude Code loads no server at all"}
+		}
+	case res.Broken != nil:
+		cells = c.allBroken(project, res.Broken)
+	default:
+		cells = c.decide(project)
+	}
+	c.strayFiles()
+	res.Cells, res.Notes = cells, c.notes
+	return res
+}
+
+// mainCheckout returns the folder of the nearest .git at or above dir, links resolved; in a linked worktree the root of
+// the main checkout; "" outside git.
+func mainCheckout(r *Reader, dir string) string {
+	root := gitRoot(r, r.RealPath(dir))
+	if root == "" {
+		return ""
+	}
+	return worktreeMain(r, root)
+}
+
+// gitRoot returns the nearest folder at or above dir that holds .git (a folder or a file), or "".
+func gitRoot(r *Reader, dir string) string {
+	for _, a := range Ancestors(dir) {
+		if r.Exists(filepath.Join(a, ".git")) {
+			return a
+		}
+	}
+	return ""
+}
+
+// worktreeMain follows the .git file of a linked worktree to the root of its main checkout; another root is returned as
+// it is.
+func worktreeMain(r *Reader, root string) string {
+	dotGit := filepath.Join(root, ".git")
+	if !r.IsFile(dotGit) {
+		return root
+	}
+	f := r.Peek(dotGit, model.ScopeProject)
+	r.Drop(f)
+	target, ok := strings.CutPrefix(strings.TrimSpace(string(f.Data)), "gitdir:")
+	if !ok {
+		return root
+	}
+	target = strings.TrimSpace(target)
+	if !filepath.IsAbs(target) {
+		target = filepath.Join(root, target)
+	}
+	common := r.Peek(filepath.Join(target, "commondir"), model.ScopeProject)
+	r.Drop(common)
+	text := strings.TrimSpace(string(common.Data))
+	if text == "" {
+		return root
+	}
+	if !filepath.IsAbs(text) {
+		text = filepath.Join(target, text)
+	}
+	if filepath.Base(filepath.Clean(text)) != ".git" {
+		return root
+	}
+	return r.RealPath(filepath.Dir(filepath.Clean(text)))
+}
+
+// systemDir is the folder of an administrator's files.
+func (c *claude) systemDir() string {
+	return c.env.SystemDir("/etc/claude-code", "/Library/Application Support/ClaudeCode", "C:/Program Files/ClaudeCode")
+}
+
+// managed returns managed-mcp.json if it exists: then only its servers load, also when it holds none.
+func (c *claude) managed() *ConfigFile {
+	f := c.r.ReadJSON(filepath.Join(c.systemDir(), "managed-mcp.json"), model.ScopeManaged, claudeFileLimit, claudeJSON)
+	if f.Status == model.FileAbsent {
+		return nil
+	}
+	return f
+}
+
+// claudeJSON is how Claude Code parses its files: JSON.parse, after a byte order mark was dropped.
+var claudeJSON = jsonc.Options{BOM: true, ReplaceInvalidUTF8: true}
+
+// readMain reads the main file: .config.json of the configuration folder if it exists, else .claude.json of
+// $CLAUDE_CONFIG_DIR or of the home folder. There is no fallback from one place to another.
+func (c *claude) readMain() *model.Problem {
+	legacy := filepath.Join(c.configDir, ".config.json")
+	path := c.env.InHome(".claude.json")
+	if c.env.Var("CLAUDE_CONFIG_DIR") != "" {
+		path = filepath.Join(c.configDir, ".claude.json")
+	}
+	if c.r.Exists(legacy) {
+		c.r.Ignored(path, model.ScopeUser, "not read while "+c.tilde(legacy)+" exists")
+		path = legacy
+	}
+	c.main = c.r.Read(path, model.ScopeUser, 0)
+	if c.main.OK() && len(c.main.Data) == 0 {
+		c.r.Mark(c.main, model.FileRead, "empty: Claude Code starts with defaults")
+		return nil
+	}
+	c.r.ParseJSON(c.main, claudeJSON)
+	if c.main.Status == model.FileMalformed || c.main.Status == model.FileRefused {
+		return &model.Problem{Location: c.main.Location(), Text: "Claude Code does not start with a main file that it cannot read: " + c.main.Note}
+	}
+	c.project = c.main.Root().Lookup("projects", c.key)
+	accepted, _ := c.project.Get("hasTrustDialogAccepted").Bool()
+	c.trusted = accepted
+	return nil
+}
+
+// readSettings reads the settings files, lowest to highest.
+func (c *claude) readSettings() {
+	add := func(scope model.Scope, path string) {
+		if slices.ContainsFunc(c.settings, func(s claudeSettings) bool { return s.file.Path == filepath.Clean(path) }) {
+			return // the folder is the home folder: one file, and it is the user's
+		}
+		f := c.r.ReadJSON(path, scope, 0, claudeJSON)
+		if !f.OK() {
+			return
+		}
+		if bad := claudeSettingsFault(f.Root()); bad != "" {
+			c.r.Mark(f, model.FileIgnored, bad+": Claude Code ignores the whole file, rejections included")
+			return
+		}
+		c.settings = append(c.settings, claudeSettings{scope, f, f.Root()})
+	}
+	add(model.ScopeUser, filepath.Join(c.configDir, "settings.json"))
+	add(model.ScopeProject, c.env.InProject(".claude/settings.json"))
+	if c.gitRoot != "" && c.gitRoot != c.r.RealPath(c.env.Project) {
+		add(model.ScopeLocal, filepath.Join(c.gitRoot, ".claude", "settings.local.json"))
+	}
+	add(model.ScopeLocal, c.env.InProject(".claude/settings.local.json"))
+	add(model.ScopeManaged, filepath.Join(c.systemDir(), "managed-settings.json"))
+	dropIn := filepath.Join(c.systemDir(), "managed-settings.d")
+	for _, name := range c.r.ReadDir(dropIn) {
+		if strings.HasSuffix(name, ".json") {
+			add(model.ScopeManaged, filepath.Join(dropIn, name))
+		}
+	}
+}
+
+// claudeSettingsTypes are the kinds that well-known settings must have. A file with one value of another kind is ignored
+// as a whole (observed on 2.1.332 with "model": 7).
+var claudeSettingsTypes = map[string][]jsonc.Kind{
+	"allowManagedMcpServersOnly": {jsonc.Bool},
+	"allowedMcpServers":          {jsonc.Array},
+	"apiKeyHelper":               {jsonc.String},
+	"alwaysThinkingEnabled":      {jsonc.Bool},
+	"cleanupPeriodDays":          {jsonc.Number},
+	"deniedMcpServers":           {jsonc.Array},
+	"disableAllHooks":            {jsonc.Bool},
+	"disableClaudeAiConnectors":  {jsonc.Bool},
+	"disabledMcpjsonServers":     {jsonc.Array, jsonc.String},
+	"enableAllProjectMcpServers": {jsonc.Bool},
+	"enabledMcpjsonServers":      {jsonc.Array, jsonc.String},
+	"enabledPlugins":             {jsonc.Object},
+	"env":                        {jsonc.Object},
+	"extraKnownMarketplaces":     {jsonc.Object},
+	"hooks":                      {jsonc.Object},
+	"includeCoAuthoredBy":        {jsonc.Bool},
+	"model":                      {jsonc.String},
+	"outputStyle":                {jsonc.String},
+	"permissions":                {jsonc.Object},
+	"statusLine":                 {jsonc.Object},
+}
+
+// claudeSettingsFault names the value that makes Claude Code ignore a settings file, or "".
+func claudeSettingsFault(root jsonc.Value) string {
+	if root.Kind() != jsonc.Object {
+		return "the top level is " + typeWord(root) + ", not an object"
+	}
+	for _, m := range root.Members() {
+		if m.Shadowed {
+			continue
+		}
+		kinds, known := claudeSettingsTypes[m.Key]
+		if known && !slices.Contains(kinds, m.Value.Kind()) {
+			return fmt.Sprintf("line %d: %s is %s", m.Line(), m.Key, typeWord(m.Value))
+		}
+		if m.Key == "enabledMcpjsonServers" || m.Key == "disabledMcpjsonServers" {
+			if _, ok := m.Value.Strings(); m.Value.Kind() == jsonc.Array && !ok {
+				return fmt.Sprintf("line %d: %s holds something else than names", m.Line(), m.Key)
+			}
+		}
+	}
+	return ""
+}
+
+// claudeList reads a list of names; a plain text counts as a list of one (2.1.332). at is the value that names it.
+func claudeList(v jsonc.Value) []jsonc.Value {
+	switch v.Kind() {
+	case jsonc.String:
+		return []jsonc.Value{v}
+	case jsonc.Array:
+		return v.Elements()
+	}
+	return nil
+}
+
+// foldName replaces every character outside A-Z a-z 0-9 _ - by an underscore.
+func foldName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
+			return r
+		}
+		return '_'
+	}, name)
+}
+
+// listed looks for a name in a list of names of a settings file. fold compares folded names.
+func (c *claude) listed(f *ConfigFile, root jsonc.Value, key, name string, fold bool) (model.Location, bool) {
+	for _, item := range claudeList(root.Get(key)) {
+		s, ok := item.Str()
+		if ok && (s == name || fold && foldName(s) == foldName(name)) {
+			return f.At(key, item), true
+		}
+	}
+	return model.Location{}, false
+}
+
+// approvalSources are the places whose lists are joined: all settings files, and the legacy lists of projects[KEY], which
+// every start moves into the local settings.
+func (c *claude) approvalSources() []claudeSettings {
+	out := c.settings
+	if c.project.Kind() == jsonc.Object {
+		out = append(slices.Clone(c.settings), claudeSettings{model.ScopeLocal, c.main, c.project})
+	}
+	return out
+}
+
+// approval decides about one name of .mcp.json: 1 rejected by any file; 2 in an untrusted folder approved by a single
+// user or policy file; 3 in a trusted one approved by the joined files; else it waits.
+func (c *claude) approval(name string, definedIn string) (model.Decision, model.Reason, *model.Finding) {
+	sources := c.approvalSources()
+	for _, s := range sources {
+		if at, ok := c.listed(s.file, s.root, "disabledMcpjsonServers", name, true); ok {
+			return model.DecisionOff, model.Reason{Code: model.ReasonRejected, DecidedBy: at,
+				Text: fmt.Sprintf("%s is in disabledMcpjsonServers of %s, and a rejection beats every approval", quoted(name), c.tilde(s.file.Path))}, nil
+		}
+	}
+	for _, s := range sources {
+		if s.scope != model.ScopeUser && s.scope != model.ScopeManaged {
+			continue
+		}
+		if all, _ := s.root.Get("enableAllProjectMcpServers").Bool(); all && !c.trusted {
+			return model.DecisionLoads, model.Reason{}, nil
+		}
+		if _, ok := c.listed(s.file, s.root, "enabledMcpjsonServers", name, false); ok {
+			return model.DecisionLoads, model.Reason{}, nil
+		}
+	}
+	var by *claudeSettings
+	var at model.Location
+	for i := range sources {
+		if found, ok := c.listed(sources[i].file, sources[i].root, "enabledMcpjsonServers", name, false); ok {
+			by, at = &sources[i], found
+		}
+	}
+	if by == nil {
+		for i := len(sources) - 1; i >= 0; i-- {
+			v := sources[i].root.Get("enableAllProjectMcpServers")
+			if v.Kind() != jsonc.Bool {
+				continue
+			}
+			if all, _ := v.Bool(); all {
+				by, at = &sources[i], sources[i].file.At("enableAllProjectMcpServers", v)
+			}
+			break // the highest file that says something decides
+		}
+	}
+	if by == nil {
+		return model.DecisionWaits, model.Reason{Code: model.ReasonNeedsApproval,
+			Text: "Claude Code asks before it first starts a server of " + c.tilde(definedIn) + "; nothing in the repository can approve it"}, nil
+	}
+	if !c.trusted {
+		return model.DecisionWaits, model.Reason{Code: model.ReasonUntrustedFolder, DecidedBy: c.trustLocation(),
+			Text: fmt.Sprintf("approved in %s:%d, but this folder is not trusted in Claude Code, so that does not count", c.tilde(at.Path), at.Line)}, nil
+	}
+	if by.scope == model.ScopeProject {
+		return model.DecisionLoads, model.Reason{}, &model.Finding{Code: model.FindingApprovedByProject, Severity: model.Warning,
+			Text: fmt.Sprintf("approved by a file of the repository itself: %s:%d", c.tilde(at.Path), at.Line)}
+	}
+	return model.DecisionLoads, model.Reason{}, nil
+}
+
+// trustLocation is the line that says, or would say, whether the folder is trusted.
+func (c *claude) trustLocation() model.Location {
+	key := JoinKey("projects", c.key, "hasTrustDialogAccepted")
+	if v := c.project.Get("hasTrustDialogAccepted"); v.Exists() {
+		return c.main.At(key, v)
+	}
+	if c.project.Exists() {
+		return c.main.At(key, c.project)
+	}
+	return model.Location{Path: c.main.Path, Key: key, Line: 1}
+}
+
+// projectEntries reads .mcp.json of the start folder and of every parent but the file system root, nearest first. It does
+// not stop at the git root or at home.
+func (c *claude) projectEntries() []claudeEntry {
+	var out []claudeEntry
+	seen := map[string]int{}
+	dirs := Ancestors(c.r.RealPath(c.env.Project))
+	for _, dir := range dirs[:len(dirs)-1] {
+		path := filepath.Join(dir, ".mcp.json")
+		f := c.r.Read(path, model.ScopeProject, claudeFileLimit)
+		if f.OK() && len(f.Data) == 0 {
+			c.r.Mark(f, model.FileRead, "empty")
+			continue
+		}
+		c.r.ParseJSON(f, claudeJSON)
+		if f.Status == model.FileMalformed || f.Status == model.FileRefused {
+			c.notes = append(c.notes, model.Note{Code: "file-dropped", Path: path, Line: f.Location().Line,
+				Text: fmt.Sprintf("%s is dropped as a whole: %s", c.tilde(path), f.Note)})
+		}
+		if !f.OK() {
+			continue
+		}
+		servers := f.Root().Get("mcpServers")
+		if servers.Kind() != jsonc.Object {
+			why := "it has no mcpServers object"
+			if f.Root().Get("servers").Exists() {
+				why = `it has "servers"; Claude Code reads "mcpServers"`
+			} else if servers.Exists() {
+				why = "mcpServers is " + typeWord(servers)
+			}
+			c.r.Mark(f, model.FileMalformed, why)
+			c.notes = append(c.notes, model.Note{Code: string(model.FindingWrongKey), Path: path, Line: max(1, servers.Line()),
+				Text: c.tilde(path) + " is dropped as a whole: " + why})
+			continue
+		}
+		for _, e := range c.entries(f, servers, model.ScopeProject, "mcpServers") {
+			if _, nearer := seen[e.Name]; nearer {
+				continue
+			}
+			if dir == c.env.Home {
+				e.Findings = append(e.Findings, model.Finding{Code: model.FindingFileNotRead, Severity: model.Info,
+					Text: "~/.mcp.json is no user file: Claude Code finds it only below the home folder, as a project file"})
+			}
+			seen[e.Name] = len(out)
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// entries reads a map of servers. What is made of the file alone is kept with the file.
+func (c *claude) entries(f *ConfigFile, servers jsonc.Value, scope model.Scope, key string) []claudeEntry {
+	parsed := Memo(f, "claude/"+string(scope)+"/"+key, func() []claudeEntry {
+		members := servers.Members()
+		twice := duplicates(members)
+		out := make([]claudeEntry, 0, len(members))
+		for _, m := range members {
+			if m.Shadowed {
+				continue
+			}
+			e := c.entry(m, f.Member(key+"."+JoinKey(m.Key), m), scope)
+			if _, ok := twice[m.Key]; ok {
+				e.Findings = append(e.Findings, duplicateFinding(m.Key, m.Line()))
+			}
+			out = append(out, e)
+		}
+		return out
+	})
+	return slices.Clone(parsed)
+}
+
+var claudeReserved = map[string]bool{"workspace": true, "computer-use": true, "claude-in-chrome": true, "Claude Preview": true, "Claude Browser": true}
+
+// claudePlainName is what claude mcp add allows; files may hold any name.
+var claudePlainName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+// claudeBlanked are variables that read as empty in url and headers, default or not. ANTHROPIC_API_KEY and NPM_TOKEN were
+// observed on 2.1.332, the others are documented.
+var claudeBlanked = []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "AWS_BEARER_TOKEN_BEDROCK", "HTTPS_PROXY", "NPM_TOKEN"}
+
+// entry reads one server. A bad one is skipped by Claude Code with a warning; the rest of the file loads.
+func (c *claude) entry(m jsonc.Member, at model.Location, scope model.Scope) claudeEntry {
+	e := claudeEntry{Entry: model.Entry{Name: m.Key, Scope: scope, Source: at}}
+	skip := func(code model.ReasonCode, format string, args ...any) claudeEntry {
+		e.fault = model.Reason{Code: code, DecidedBy: at, Text: fmt.Sprintf(format, args...) + ": Claude Code skips this entry"}
+		return e
+	}
+	v := m.Value
+	if v.Kind() != jsonc.Object {
+		return skip(model.ReasonEntryInvalid, "the entry is %s, not an object", typeWord(v))
+	}
+	d := &model.Definition{}
+	transport, fault := claudeTransport(v)
+	if transport == model.TransportUnknown {
+		if typ := v.Get("type"); typ.Exists() && typ.Kind() != jsonc.String {
+			return skip(model.ReasonEntryInvalid, "%s", fault)
+		}
+		return skip(model.ReasonEntryInvalid, "%s", fault)
+	}
+	d.Transport = transport
+	d.StartTimeout = 0
+	if transport.Remote() {
+		u, ok := v.Get("url").Str()
+		if !ok {
+			return skip(model.ReasonEntryInvalid, "a %s entry needs a url", transport)
+		}
+		d.URL = model.NewSecret(u)
+		if h := v.Get("headers"); h.Exists() {
+			if d.Headers, ok = stringMap(h); !ok {
+				return skip(model.ReasonEntryInvalid, "headers must be an object of texts")
+			}
+		}
+		if helper := v.Get("headersHelper"); helper.Exists() {
+			text, ok := helper.Str()
+			if !ok {
+				return skip(model.ReasonEntryInvalid, "headersHelper must be a text")
+			}
+			d.HeadersHelper = model.NewSecret(text)
+		}
+		if o := v.Get("oauth"); o.Exists() && o.Kind() != jsonc.Object {
+			return skip(model.ReasonEntryInvalid, "oauth must be an object")
+		}
+		e.Definition = d
+		if u == "" {
+			return skip(model.ReasonEntrySkipped, "the url is empty")
+		}
+	} else {
+		command, ok := v.Get("command").Str()
+		if !ok || command == "" {
+			if url, has := v.Get("url").Str(); has && !v.Get("type").Exists() && !v.Get("command").Exists() {
+				e.Definition = &model.Definition{Transport: model.TransportHTTP, URL: model.NewSecret(url)}
+				e.Findings = append(e.Findings, model.Finding{Code: model.FindingURLWithoutType, Severity: model.Warning, Line: v.Get("url").Line(),
+					Text: `a url without a type is read as a stdio entry: add "type": "http"`})
+				return skip(model.ReasonEntrySkipped, `there is a url but no type, so it counts as stdio without a command`)
+			}
+			if !v.Get("command").Exists() {
+				return skip(model.ReasonEntryInvalid, "there is no command")
+			}
+			return skip(model.ReasonEntryInvalid, "command must be a text that is not empty")
+		}
+		d.Command = command
+		if a := v.Get("args"); a.Exists() {
+			args, ok := a.Strings()
+			if !ok {
+				return skip(model.ReasonEntryInvalid, "args must be a list of texts")
+			}
+			d.Args = model.Secrets(args)
+		}
+		if x := v.Get("env"); x.Exists() {
+			if d.Env, ok = stringMap(x); !ok {
+				return skip(model.ReasonEntryInvalid, "env must be an object of texts")
+			}
+		}
+		if v.Get("url").Exists() {
+			e.Findings = append(e.Findings, model.Finding{Code: model.FindingConflictingKeys, Severity: model.Warning, Line: v.Get("url").Line(),
+				Text: "the url beside a command is ignored"})
+		}
+	}
+	if t := v.Get("timeout"); t.Exists() {
+		ms, ok := positiveInteger(t)
+		if !ok {
+			return skip(model.ReasonEntryInvalid, "timeout must be a positive whole number of milliseconds")
+		}
+		d.StartTimeout = time.Duration(ms) * time.Millisecond
+	}
+	if a := v.Get("alwaysLoad"); a.Exists() && a.Kind() != jsonc.Bool {
+		return skip(model.ReasonEntryInvalid, "alwaysLoad must be true or false")
+	}
+	e.Definition = d
+	if claudeReserved[m.Key] {
+		e.Findings = append(e.Findings, model.Finding{Code: model.FindingReservedName, Severity: model.Warning, Text: "the name is one of Claude Code's own"})
+		return skip(model.ReasonEntrySkipped, "the name %s is reserved", quoted(m.Key))
+	}
+	c.entryFindings(&e, v)
+	return e
+}
+
+// claudeTransport reads type: missing or stdio; http with its alias streamable-http; sse; ws.
+func claudeTransport(v jsonc.Value) (model.Transport, string) {
+	typ := v.Get("type")
+	if !typ.Exists() {
+		return model.TransportStdio, ""
+	}
+	s, ok := typ.Str()
+	if !ok {
+		return model.TransportUnknown, "type is " + typeWord(typ)
+	}
+	switch s {
+	case "stdio":
+		return model.TransportStdio, ""
+	case "http", "streamable-http":
+		return model.TransportHTTP, ""
+	case "sse":
+		return model.TransportSSE, ""
+	case "ws":
+		return model.TransportWS, ""
+	}
+	return model.TransportUnknown, "unknown type " + quoted(s)
+}
+
+// positiveInteger reads a whole number above 0.
+func positiveInteger(v jsonc.Value) (int64, bool) {
+	raw, ok := v.Number()
+	if !ok {
+		return 0, false
+	}
+	var n int64
+	if _, err := fmt.Sscanf(raw, "%d", &n); err != nil || n <= 0 || fmt.Sprint(n) != raw {
+		return 0, false
+	}
+	return n, true
+}
+
+// entryFindings adds what a user should know of an entry that loads.
+func (c *claude) entryFindings(e *claudeEntry, v jsonc.Value) {
+	d := e.Definition
+	if !claudePlainName.MatchString(e.Name) {
+		e.Findings = append(e.Findings, model.Finding{Code: model.FindingInvalidName, Severity: model.Info,
+			Text: "claude mcp add allows only letters, digits, - and _ in names; from a file it loads"})
+	}
+	for _, key := range []string{"disabled", "enabled"} {
+		if k := v.Get(key); k.Exists() {
+			e.Findings = append(e.Findings, model.Finding{Code: model.FindingUselessKey, Severity: model.Warning, Line: k.Line(),
+				Text: fmt.Sprintf("%q in an entry means nothing to Claude Code: the switch (disabled or enabled) is not kept there", key)})
+		}
+	}
+	if k := v.Get("cwd"); k.Exists() {
+		e.Findings = append(e.Findings, model.Finding{Code: model.FindingUnknownKey, Severity: model.Info, Line: k.Line(),
+			Text: "cwd is ignored by Claude Code: the server starts in the folder of the session"})
+	}
+	if !strings.Contains(string(v.Raw()), "${") {
+		return
+	}
+	for _, name := range unsetBraced(c.env, definitionTexts(d)...) {
+		e.Findings = append(e.Findings, unsetFinding(name, "the text ${"+name+"} is passed on as it stands", 0))
+	}
+	for _, text := range definitionTexts(d) {
+		for _, ref := range foreignReference.FindAllString(text, -1) {
+			f := model.Finding{Code: model.FindingUnsetVariable, Severity: model.Warning,
+				Text: quoted(ref) + " is not Claude Code's way to write a variable: the text is passed on as it stands"}
+			if strings.HasPrefix(ref, "$") && !slices.Contains(e.Findings, f) {
+				e.Findings = append(e.Findings, f)
+			}
+		}
+	}
+	if d.Transport.Remote() {
+		texts := []string{d.URL.Reveal()}
+		for _, h := range d.Headers {
+			texts = append(texts, h.Value.Reveal())
+		}
+		for _, m := range bracedVariable.FindAllStringSubmatch(strings.Join(texts, "\n"), -1) {
+			f := model.Finding{Code: model.FindingBlankedVariable, Severity: model.Warning,
+				Text: m[1] + " reads as empty in url and headers of Claude Code"}
+			if slices.Contains(claudeBlanked, m[1]) && !slices.Contains(e.Findings, f) {
+				e.Findings = append(e.Findings, f)
+			}
+		}
+	}
+}
+
+// mainEntries reads a map of servers of the main file.
+func (c *claude) mainEntries(v jsonc.Value, scope model.Scope, key string) []claudeEntry {
+	switch v.Kind() {
+	case jsonc.Object:
+		return c.entries(c.main, v, scope, key)
+	case jsonc.Array, jsonc.String, jsonc.Number, jsonc.Bool:
+		c.notes = append(c.notes, model.Note{Code: string(model.FindingWrongType), Path: c.main.Path, Line: v.Line(),
+			Text: fmt.Sprintf("%s of %s is %s, not an object: no server from it", key, c.tilde(c.main.Path), typeWord(v))})
+	}
+	return nil
+}
+
+// decide compares the scopes, name by name: local, approved project, user, plugin.
+func (c *claude) decide(project []claudeEntry) []*model.Cell {
+	local := c.mainEntries(c.project.Get("mcpServers"), model.ScopeLocal, JoinKey("projects", c.key, "mcpServers"))
+	user := c.mainEntries(c.main.Root().Get("mcpServers"), model.ScopeUser, "mcpServers")
+	plugins := c.pluginEntries(local, project, user)
+	c.otherFolders()
+
+	type named struct{ local, project, user, plugin *claudeEntry }
+	names := make(map[string]*named, len(local)+len(project)+len(user)+len(plugins))
+	order := make([]string, 0, len(names))
+	put := func(list []claudeEntry, slot func(*named) **claudeEntry) {
+		for i := range list {
+			n := names[list[i].Name]
+			if n == nil {
+				n = &named{}
+				names[list[i].Name] = n
+				order = append(order, list[i].Name)
+			}
+			*slot(n) = &list[i]
+		}
+	}
+	put(local, func(n *named) **claudeEntry { return &n.local })
+	put(project, func(n *named) **claudeEntry { return &n.project })
+	put(user, func(n *named) **claudeEntry { return &n.user })
+	put(plugins, func(n *named) **claudeEntry { return &n.plugin })
+
+	policy := c.readPolicy()
+	cells := make([]*model.Cell, 0, len(order))
+	for _, name := range order {
+		n := names[name]
+		cells = append(cells, c.decideName(policy, n.local, n.project, n.user, n.plugin))
+	}
+	return cells
+}
+
+func (c *claude) decideName(policy claudePolicy, local, project, user, plugin *claudeEntry) *model.Cell {
+	var approved model.Decision
+	var why model.Reason
+	if project != nil && project.fault.Code == "" {
+		var finding *model.Finding
+		approved, why, finding = c.approval(project.Name, project.Source.Path)
+		if finding != nil {
+			project.Findings = append(project.Findings, *finding)
+		}
+	}
+	var winner *claudeEntry
+	var replaces []model.Replaced
+	var pending []model.Pending
+	for _, e := range []*claudeEntry{local, project, user, plugin} {
+		switch {
+		case e == nil:
+		case e.fault.Code != "":
+			pending = append(pending, model.Pending{Entry: e.Entry, State: model.StateError, Reason: e.fault})
+		case e == project && approved != model.DecisionLoads:
+			state := model.StateUnapproved
+			if approved == model.DecisionOff {
+				state = model.StateDisabled
+			}
+			pending = append(pending, model.Pending{Entry: e.Entry, State: state, Reason: why})
+		case winner == nil:
+			winner = e
+		default:
+			replaces = append(replaces, model.Replaced{Scope: e.Scope, Source: e.Source})
+		}
+	}
+	var out *model.Cell
+	switch {
+	case winner != nil:
+		out = cell(winner.Entry, model.DecisionLoads, model.Reason{})
+		c.applySwitches(out, policy)
+	case project != nil && project.fault.Code == "":
+		out = cell(project.Entry, approved, why)
+		if approved == model.DecisionWaits {
+			c.applySwitches(out, policy)
+		}
+		pending = slices.DeleteFunc(pending, func(p model.Pending) bool { return p.Source == project.Source })
+	default: // only faulty entries: the highest is the cell
+		first := pending[0]
+		out = cell(first.Entry, model.DecisionCannot, first.Reason)
+		pending = pending[1:]
+	}
+	out.Replaces, out.Pending = replaces, pending
+	if winner != nil && len(replaces) > 0 {
+		c.conflictFinding(out, local, project, user)
+	}
+	out.Capabilities = c.capabilities(out)
+	return out
+}
+
+// conflictFinding says that the same name has another definition in a lower scope, as claude mcp list does.
+func (c *claude) conflictFinding(out *model.Cell, entries ...*claudeEntry) {
+	for _, e := range entries {
+		if e != nil && e.Definition != nil && e.Source != out.Source && out.Definition != nil &&
+			e.Definition.SameServerKey() != out.Definition.SameServerKey() {
+			out.Findings = append(out.Findings, model.Finding{Code: model.FindingConflictingScopes, Severity: model.Info,
+				Text: fmt.Sprintf("the %s entry of this name is another server", e.Scope)})
+			return
+		}
+	}
+}
+
+// applySwitches lays the policy lists and the switch of this folder over a cell that loads or waits.
+func (c *claude) applySwitches(out *model.Cell, policy claudePolicy) {
+	if reason, blocked := policy.blocks(c, out); blocked {
+		out.Decision, out.Reason = model.DecisionOff, reason
+		return
+	}
+	for _, item := range c.project.Get("disabledMcpServers").Elements() {
+		if s, ok := item.Str(); ok && s == out.Name {
+			out.Decision = model.DecisionOff
+			out.Reason = model.Reason{Code: model.ReasonSwitchedOff, Text: "switched off for this folder in disabledMcpServers",
+				DecidedBy: c.main.At(JoinKey("projects", c.key, "disabledMcpServers"), item)}
+			return
+		}
+	}
+}
+
+// claudePolicy are the allow and deny lists of all settings files, joined.
+type claudePolicy struct {
+	allow, deny  []claudeRule
+	hasAllow     bool
+	allowAt      model.Location
+	pluginsOnly  *model.Location
+	allowManaged bool
+}
+
+// claudeRule is an item of an allow or deny list: one of name, command or url.
+type claudeRule struct {
+	name    *string
+	command []string
+	url     *string
+	scope   model.Scope
+	at      model.Location
+}
+
+// readPolicy reads allowedMcpServers and deniedMcpServers. With allowManagedMcpServersOnly in a managed file only the
+// managed allow lists count. Project settings count even in an untrusted folder.
+func (c *claude) readPolicy() claudePolicy {
+	var p claudePolicy
+	for _, s := range c.settings {
+		if s.scope == model.ScopeManaged {
+			if only, _ := s.root.Get("allowManagedMcpServersOnly").Bool(); only {
+				p.allowManaged = true
+			}
+			for _, item := range s.root.Get("strictPluginOnlyCustomization").Elements() {
+				if t, _ := item.Str(); t == "mcp" {
+					at := s.file.At("strictPluginOnlyCustomization", item)
+					p.pluginsOnly = &at
+				}
+			}
+		}
+	}
+	for _, s := range c.settings {
+		p.deny = append(p.deny, claudeRules(s, "deniedMcpServers")...)
+		if p.allowManaged && s.scope != model.ScopeManaged {
+			continue
+		}
+		if v := s.root.Get("allowedMcpServers"); v.Kind() == jsonc.Array {
+			if !p.hasAllow {
+				p.allowAt = s.file.At("allowedMcpServers", v)
+			}
+			p.hasAllow = true
+			p.allow = append(p.allow, claudeRules(s, "allowedMcpServers")...)
+		}
+	}
+	return p
+}
+
+func claudeRules(s claudeSettings, key string) []claudeRule {
+	var out []claudeRule
+	for _, item := range s.root.Get(key).Elements() {
+		rule := claudeRule{scope: s.scope, at: s.file.At(key, item)}
+		if name, ok := item.Get("serverName").Str(); ok {
+			rule.name = &name
+		} else if command, ok := item.Get("serverCommand").Strings(); ok {
+			rule.command = command
+		} else if u, ok := item.Get("serverUrl").Str(); ok {
+			rule.url = &u
+		} else {
+			continue
+		}
+		out = append(out, rule)
+	}
+	return out
+}
+
+func (rule claudeRule) matches(c *claude, e *model.Entry) bool {
+	d := e.Definition
+	switch {
+	case rule.name != nil:
+		return *rule.name == e.Name
+	case rule.command != nil:
+		if d == nil || d.Transport != model.TransportStdio {
+			return false
+		}
+		written := append([]string{d.Command}, d.ArgTexts()...)
+		filled := make([]string, len(written))
+		for i, w := range written {
+			filled[i] = expandBraced(c.env, w)
+		}
+		return slices.Equal(rule.command, written) || slices.Equal(rule.command, filled)
+	case rule.url != nil:
+		if d == nil || !d.Transport.Remote() {
+			return false
+		}
+		return matchStars(*rule.url, d.URL.Reveal()) || matchStars(*rule.url, expandBraced(c.env, d.URL.Reveal()))
+	}
+	return false
+}
+
+// blocks tells whether a list blocks an entry: a deny item always does; with an allow list, nothing matching does. When the
+// allow list holds a command item, names do not let stdio servers in any more; likewise URL items and remote servers.
+func (p claudePolicy) blocks(c *claude, out *model.Cell) (model.Reason, bool) {
+	code := func(scope model.Scope) model.ReasonCode {
+		if scope == model.ScopeManaged {
+			return model.ReasonBlockedByPolicy
+		}
+		return model.ReasonBlockedByList
+	}
+	for _, rule := range p.deny {
+		if rule.matches(c, &out.Entry) {
+			return model.Reason{Code: code(rule.scope), DecidedBy: rule.at,
+				Text: "deniedMcpServers of " + c.tilde(rule.at.Path) + " blocks it"}, true
+		}
+	}
+	if p.pluginsOnly != nil && out.Scope != model.ScopePlugin {
+		return model.Reason{Code: model.ReasonBlockedByPolicy, DecidedBy: *p.pluginsOnly,
+			Text: "an administrator allows servers from plugins only"}, true
+	}
+	if !p.hasAllow {
+		return model.Reason{}, false
+	}
+	var hasCommand, hasURL bool
+	for _, rule := range p.allow {
+		hasCommand = hasCommand || rule.command != nil
+		hasURL = hasURL || rule.url != nil
+	}
+	remote := out.Definition != nil && out.Definition.Transport.Remote()
+	for _, rule := range p.allow {
+		if rule.name != nil && (remote && hasURL || !remote && hasCommand) {
+			continue
+		}
+		if rule.matches(c, &out.Entry) {
+			return model.Reason{}, false
+		}
+	}
+	scope := model.ScopeUser
+	for _, s := range c.settings {
+		if s.file.Path == p.allowAt.Path {
+			scope = s.scope
+		}
+	}
+	return model.Reason{Code: code(scope), DecidedBy: p.allowAt,
+		Text: "allowedMcpServers of " + c.tilde(p.allowAt.Path) + " does not let it in"}, true
+}
+
+// expandBraced fills in ${NAME} and ${NAME:-default}; an unset name without a default stays as written.
+func expandBraced(env *Env, text string) string {
+	if !strings.Contains(text, "${") {
+		return text
+	}
+	return bracedVariable.ReplaceAllStringFunc(text, func(ref string) string {
+		m := bracedVariable.FindStringSubmatch(ref)
+		if v, ok := env.Lookup(m[1]); ok {
+			return v
+		}
+		if m[2] != "" {
+			return m[3]
+		}
+		return ref
+	})
+}
+
+// matchStars compares a text with a pattern in which * stands for any run of characters.
+func matchStars(pattern, text string) bool {
+	parts := strings.Split(pattern, "*")
+	if len(parts) == 1 {
+		return pattern == text
+	}
+	if !strings.HasPrefix(text, parts[0]) {
+		return false
+	}
+	text = text[len(parts[0]):]
+	last := parts[len(parts)-1]
+	for _, p := range parts[1 : len(parts)-1] {
+		i := strings.Index(text, p)
+		if i < 0 {
+			return false
+		}
+		text = text[i+len(p):]
+	}
+	return len(text) >= len(last) && strings.HasSuffix(text, last)
+}
+
+// underManagement shows the managed servers, and all others as blocked by them.
+func (c *claude) underManagement(managed *ConfigFile, project []claudeEntry) []*model.Cell {
+	var cells []*model.Cell
+	have := map[string]bool{}
+	if managed.OK() {
+		policy := c.readPolicy()
+		for _, e := range c.entries(managed, managed.Root().Get("mcpServers"), model.ScopeManaged, "mcpServers") {
+			out := cell(e.Entry, model.DecisionLoads, model.Reason{})
+			if e.fault.Code != "" {
+				out = cell(e.Entry, model.DecisionCannot, e.fault)
+			} else {
+				c.applySwitches(out, policy)
+			}
+			out.Capabilities = c.capabilities(out)
+			have[out.Name] = true
+			cells = append(cells, out)
+		}
+	}
+	local := c.mainEntries(c.project.Get("mcpServers"), model.ScopeLocal, JoinKey("projects", c.key, "mcpServers"))
+	user := c.mainEntries(c.main.Root().Get("mcpServers"), model.ScopeUser, "mcpServers")
+	for _, e := range slices.Concat(local, project, user) {
+		if have[e.Name] {
+			continue
+		}
+		have[e.Name] = true
+		reason := model.Reason{Code: model.ReasonBlockedByPolicy, DecidedBy: managed.At("mcpServers", managed.Root().Get("mcpServers")),
+			Text: "only the servers of " + c.tilde(managed.Path) + " load while that file exists"}
+		decision := model.DecisionOff
+		if !managed.OK() {
+			decision, reason.Code = model.DecisionCannot, model.ReasonFileRefused
+			reason.DecidedBy = managed.Location()
+		}
+		out := cell(e.Entry, decision, reason)
+		out.Capabilities = c.capabilities(out)
+		cells = append(cells, out)
+	}
+	return cells
+}
+
+// allBroken shows what is still readable while the main file stops Claude Code.
+func (c *claude) allBroken(project []claudeEntry, why *model.Problem) []*model.Cell {
+	var cells []*model.Cell
+	for _, e := range project {
+		out := cell(e.Entry, model.DecisionCannot, model.Reason{Code: model.ReasonFileRefused, DecidedBy: why.Location, Text: why.Text})
+		out.Capabilities = c.capabilities(out)
+		cells = append(cells, out)
+	}
+	return cells
+}
+
+// otherFolders notes servers that the main file keeps for other folders: local scope is bound to the exact folder.
+func (c *claude) otherFolders() {
+	count, folders := 0, 0
+	first := 0
+	for _, m := range c.main.Root().Get("projects").Members() {
+		if m.Shadowed || m.Key == c.key {
+			continue
+		}
+		if n := m.Value.Get("mcpServers").Len(); n > 0 && m.Value.Get("mcpServers").Kind() == jsonc.Object {
+			count += n
+			folders++
+			if first == 0 {
+				first = m.Line()
+			}
+		}
+	}
+	if count > 0 {
+		c.notes = append(c.notes, model.Note{Code: "other-folders", Path: c.main.Path, Line: first,
+			Text: fmt.Sprintf("%s of %s in %s: local scope holds for the exact folder only", countOf(count, "more server"), countOf(folders, "other folder"), c.tilde(c.main.Path)) + " (other folders)"})
+	}
+}
+
+func countOf(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}
+
+// strayFiles notes files that look right and are not read.
+func (c *claude) strayFiles() {
+	stray := func(path string, scope model.Scope) {
+		if c.r.Ignored(path, scope, "not read by Claude Code") {
+			c.notes = append(c.notes, model.Note{Code: string(model.FindingFileNotRead), Path: path, Line: 1,
+				Text: c.tilde(path) + " is not read by Claude Code: servers belong into .mcp.json or " + c.tilde(c.main.Path)})
+		}
+	}
+	stray(c.env.InProject(".claude/.mcp.json"), model.ScopeProject)
+	stray(c.env.InProject(".claude/mcp.json"), model.ScopeProject)
+	stray(filepath.Join(c.configDir, "mcp.json"), model.ScopeUser)
+	stray(filepath.Join(c.configDir, ".mcp.json"), model.ScopeUser)
+	for _, s := range c.settings {
+		if v := s.root.Get("mcpServers"); v.Len() > 0 {
+			c.notes = append(c.notes, model.Note{Code: string(model.FindingWrongKey), Path: s.file.Path, Line: v.Line(),
+				Text: "mcpServers in " + c.tilde(s.file.Path) + " is not read by Claude Code"})
+		}
+	}
+}
+
+// pluginEntries reads the servers of enabled plugins. A plugin's server is dropped when a manual entry has the same
+// command line or URL (strings of the program).
+func (c *claude) pluginEntries(manual ...[]claudeEntry) []claudeEntry {
+	enabled := map[string]bool{}
+	for _, s := range c.settings {
+		for _, m := range s.root.Get("enabledPlugins").Members() {
+			if on, ok := m.Value.Bool(); ok && !m.Shadowed {
+				enabled[m.Key] = on
+			}
+		}
+	}
+	if len(enabled) == 0 {
+		return nil
+	}
+	index := c.r.ReadJSON(filepath.Join(c.configDir, "plugins", "installed_plugins.json"), model.ScopePlugin, 0, claudeJSON)
+	have := map[string]bool{}
+	for _, list := range manual {
+		for _, e := range list {
+			if e.Definition != nil && e.fault.Code == "" {
+				have[e.Definition.SameServerKey()] = true
+			}
+		}
+	}
+	var out []claudeEntry
+	for _, m := range index.Root().Get("plugins").Members() {
+		if m.Shadowed || !enabled[m.Key] {
+			continue
+		}
+		name, _, _ := strings.Cut(m.Key, "@")
+		dir := c.pluginFolder(m.Value)
+		if dir == "" {
+			continue
+		}
+		for _, e := range c.pluginServers(name, dir) {
+			if e.Definition != nil && have[e.Definition.SameServerKey()] {
+				continue
+			}
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// pluginFolder finds the installed copy that counts here: one of this folder before one of the user.
+func (c *claude) pluginFolder(v jsonc.Value) string {
+	installs := v.Elements()
+	if v.Kind() == jsonc.Object {
+		installs = []jsonc.Value{v}
+	}
+	found := ""
+	for _, in := range installs {
+		path, _ := in.Get("installPath").Str()
+		project, bound := in.Get("projectPath").Str()
+		switch {
+		case path == "" || bound && filepath.Clean(project) != c.env.Project && filepath.Clean(project) != c.key:
+		case bound:
+			return path
+		case found == "":
+			found = path
+		}
+	}
+	return found
+}
+
+// pluginServers reads .mcp.json of a plugin, and mcpServers of its manifest: an object, or the path of a file.
+func (c *claude) pluginServers(plugin, dir string) []claudeEntry {
+	var out []claudeEntry
+	add := func(f *ConfigFile, servers jsonc.Value, key string) {
+		for _, e := range c.entries(f, servers, model.ScopePlugin, key) {
+			e.Name = "plugin:" + plugin + ":" + e.Name
+			e.plugin = true
+			out = append(out, e)
+		}
+	}
+	fromFile := func(path string) {
+		f := c.r.ReadJSON(path, model.ScopePlugin, claudeFileLimit, claudeJSON)
+		if !f.OK() {
+			return
+		}
+		if wrapped := f.Root().Get("mcpServers"); wrapped.Kind() == jsonc.Object {
+			add(f, wrapped, "mcpServers")
+		} else if f.Root().Kind() == jsonc.Object {
+			add(f, f.Root(), "")
+		}
+	}
+	if path := filepath.Join(dir, ".mcp.json"); c.r.Exists(path) {
+		fromFile(path)
+	}
+	manifest := c.r.ReadJSON(filepath.Join(dir, ".claude-plugin", "plugin.json"), model.ScopePlugin, 0, claudeJSON)
+	switch servers := manifest.Root().Get("mcpServers"); servers.Kind() {
+	case jsonc.Object:
+		add(manifest, servers, "mcpServers")
+	case jsonc.String:
+		if rel, _ := servers.Str(); Within(filepath.Join(dir, rel), dir) && filepath.Join(dir, rel) != filepath.Join(dir, ".mcp.json") {
+			fromFile(filepath.Join(dir, rel))
+		}
+	}
+	return out
+}
+
+// capabilities says what can be done with a cell, or why not.
+func (c *claude) capabilities(out *model.Cell) model.Capabilities {
+	caps := model.Capabilities{Approve: "not needed", Login: "not needed"}
+	if out.Definition != nil && out.Definition.Transport.Remote() {
+		caps.Login = ""
+	}
+	switch {
+	case out.Decision == model.DecisionCannot:
+		caps.Toggle, caps.Approve = "the entry does not load: mend it first", "the entry does not load: mend it first"
+	case out.Reason.Code == model.ReasonBlockedByList || out.Reason.Code == model.ReasonBlockedByPolicy:
+		caps.Toggle = "a list blocks it; taking it off that list is no switch"
+		caps.Approve = caps.Toggle
+	case out.Reason.Code == model.ReasonRejected:
+		caps.Toggle, caps.Approve = "it is rejected, not switched off: approve it", ""
+	case out.Decision == model.DecisionWaits:
+		caps.Approve = ""
+	case out.Scope != model.ScopeProject:
+		caps.Approve = fmt.Sprintf("not needed, %s scope", out.Scope)
+	default:
+		caps.Approve = "approved already"
+	}
+	return caps
+}
+
+// tilde shows a path with ~ for the home folder, by path components.
+func (c *claude) tilde(path string) string { return model.Tilde(path, c.env.Home) }

@@ -1,0 +1,134 @@
+package loaders
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"fusebox/loaders/jsonc"
+	"fusebox/model"
+)
+
+// What the harness files share: cells for entries, findings for names and variables, and small readings of JSON values.
+
+// stringMap reads an object whose values are all strings, in file order; the last of equal keys wins.
+func stringMap(v jsonc.Value) ([]model.Variable, bool) {
+	if v.Kind() != jsonc.Object {
+		return nil, false
+	}
+	members := v.Members()
+	out := make([]model.Variable, 0, len(members))
+	for _, m := range members {
+		if m.Shadowed {
+			continue
+		}
+		s, ok := m.Value.Str()
+		if !ok {
+			return nil, false
+		}
+		out = append(out, model.Variable{Name: m.Key, Value: model.NewSecret(s)})
+	}
+	return out, true
+}
+
+// duplicateFinding says that a name stands more than once in an object, and which line counts.
+func duplicateFinding(name string, line int) model.Finding {
+	return model.Finding{Code: model.FindingDuplicateKey, Severity: model.Warning, Line: line,
+		Text: fmt.Sprintf("%s stands more than once in the file; the last one counts", quoted(name))}
+}
+
+// duplicates returns, for every name that stands more than once in an object, the line of an entry that is not used.
+func duplicates(members []jsonc.Member) map[string]int {
+	var out map[string]int
+	for _, m := range members {
+		if m.Shadowed {
+			if out == nil {
+				out = map[string]int{}
+			}
+			out[m.Key] = m.Line()
+		}
+	}
+	return out
+}
+
+// quoted shows a foreign name in a sentence: cleaned, shortened, in quotes when it is empty or has blanks.
+func quoted(name string) string {
+	name = model.Clean(name)
+	if r := []rune(name); len(r) > 60 {
+		name = string(r[:59]) + "…"
+	}
+	if name == "" || strings.ContainsAny(name, " \ufffd") {
+		return `"` + name + `"`
+	}
+	return name
+}
+
+// unsetFinding names a variable that has no value here.
+func unsetFinding(name, consequence string, line int) model.Finding {
+	return model.Finding{Code: model.FindingUnsetVariable, Severity: model.Warning, Line: line,
+		Text: fmt.Sprintf("%s is not set here: %s", quoted(name), consequence)}
+}
+
+var bracedVariable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}`)
+
+// unsetBraced returns the names of ${NAME} references without a value and without a default, each once, in order.
+func unsetBraced(env *Env, texts ...string) []string {
+	var names []string
+	for _, t := range texts {
+		if !strings.Contains(t, "${") {
+			continue
+		}
+		for _, m := range bracedVariable.FindAllStringSubmatch(t, -1) {
+			if _, set := env.Lookup(m[1]); !set && m[2] == "" && !slices.Contains(names, m[1]) {
+				names = append(names, m[1])
+			}
+		}
+	}
+	return names
+}
+
+// foreignReference finds ${env:NAME}, ${input:NAME} and {env:NAME}, which other harnesses fill in.
+var foreignReference = regexp.MustCompile(`\$?\{(env|input|file|userHome|workspaceFolder)(:[^}]*)?\}`)
+
+// definitionTexts returns every text of a definition in which a harness may fill in variables.
+func definitionTexts(d *model.Definition) []string {
+	texts := append([]string{d.Command, d.URL.Reveal(), d.Cwd}, d.ArgTexts()...)
+	for _, vs := range [][]model.Variable{d.Env, d.Headers} {
+		for _, v := range vs {
+			texts = append(texts, v.Value.Reveal())
+		}
+	}
+	return texts
+}
+
+// repositoryFinding marks an entry that comes from a file inside the folder and that the harness loads without asking.
+func repositoryFinding() model.Finding {
+	return model.Finding{Code: model.FindingFromRepository, Severity: model.Info,
+		Text: "a file of this folder declares it: whoever can change the folder can change it"}
+}
+
+// cell makes a cell of an entry.
+func cell(e model.Entry, d model.Decision, reason model.Reason) *model.Cell {
+	return &model.Cell{Entry: e, Decision: d, Reason: reason}
+}
+
+// typeWord names the kind of a JSON value for a message.
+func typeWord(v jsonc.Value) string {
+	switch v.Kind() {
+	case jsonc.Null:
+		return "null"
+	case jsonc.Bool:
+		return "a boolean"
+	case jsonc.Number:
+		return "a number"
+	case jsonc.String:
+		return "a text"
+	case jsonc.Array:
+		return "a list"
+	case jsonc.Object:
+		return "an object"
+	default:
+		return "missing"
+	}
+}

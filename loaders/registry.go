@@ -1,0 +1,58 @@
+package loaders
+
+import (
+	"slices"
+	"strings"
+
+	"fusebox/model"
+)
+
+// Harness is a row of the registry: what a harness is called and how its files become a column. Columns, the watch list,
+// --harness values and the table of the README all come from the registry.
+type Harness struct {
+	model.Harness
+
+	// Resolve reads the harness's files through r and says what a session that starts in env.Project would do with each
+	// server. It must look at nothing but env and r.
+	Resolve func(env *Env, r *Reader) Result
+}
+
+// Result is what a resolve says. Files come from the reader.
+type Result struct {
+	Cells     []*model.Cell // in any order; Harness may be left out
+	Notes     []model.Note
+	Present   bool           // a file or folder of the harness exists, besides the files that were read
+	Broken    *model.Problem // a file stops the whole harness
+	Untrusted bool           // the folder's trust decides for what waits
+}
+
+// All is the registry: every harness that fusebox knows, in the order of the columns. Adding a harness is one file and one
+// line here.
+func All() []Harness {
+	return []Harness{
+		claudeCode(),
+	}
+}
+
+// Select picks harnesses by id or alias, in the order of the registry. An unknown name is returned as such.
+func Select(all []Harness, names []string) (picked []Harness, unknown string) {
+	if len(names) == 0 {
+		return all, ""
+	}
+	want := map[model.HarnessID]bool{}
+	for _, n := range names {
+		i := slices.IndexFunc(all, func(h Harness) bool {
+			return strings.EqualFold(string(h.ID), n) || slices.ContainsFunc(h.Aliases, func(a string) bool { return strings.EqualFold(a, n) })
+		})
+		if i < 0 {
+			return nil, n
+		}
+		want[all[i].ID] = true
+	}
+	for _, h := range all {
+		if want[h.ID] {
+			picked = append(picked, h)
+		}
+	}
+	return picked, ""
+}

@@ -1,0 +1,246 @@
+package model
+
+import (
+	"encoding/base64"
+	"net/url"
+	"regexp"
+	"sort"
+	"strings"
+)
+
+// secretName matches names of variables, headers and flags whose value is likely a secret.
+var secretName = regexp.MustCompile(`(?i)(token|secret|passw|passwd|pwd|api[-_]?key|apikey|[-_]key$|^key$|auth|credential|creds|private|cert|session|cookie|bearer|signature|^sig$)`)
+
+// secretText matches texts that look like a credential by themselves.
+var secretText = regexp.MustCompile(`(?i)^(bearer |basic )|^(sk|pk|rk|xox[abposr]|ghp|gho|ghu|ghs|ghr|glpat|github_pat|npm|hf|pypi|AKIA|ASIA|AIza|ya29|eyJ|lin_api|ntn|secret|fig[dp]|dop_v1|sbp|key)[-_A-Za-z0-9.]{12,}`)
+
+// longRandom finds an unbroken run that is long and mixed enough to be a key.
+var longRandom = regexp.MustCompile(`[A-Za-z0-9+_=-]{24,}`)
+
+var urlInText = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>]+`)
+
+// IsSecretName tells whether a variable, header or flag of this name likely holds a secret.
+func IsSecretName(name string) bool { return secretName.MatchString(name) }
+
+// looksSecret tells whether a text looks like a credential by itself.
+func looksSecret(s string) bool {
+	if secretText.MatchString(s) {
+		return true
+	}
+	for _, run := range longRandom.FindAllString(s, -1) {
+		if looksRandom(run) {
+			return true
+		}
+	}
+	return false
+}
+
+// looksRandom asks for digits, and letters of both cases or a hexadecimal text, in one long run.
+func looksRandom(run string) bool {
+	var digits, upper, lower, hex int
+	for _, r := range run {
+		switch {
+		case r >= '0' && r <= '9':
+			digits++
+			hex++
+		case r >= 'A' && r <= 'Z':
+			upper++
+			if r <= 'F' {
+				hex++
+			}
+		case r >= 'a' && r <= 'z':
+			lower++
+			if r <= 'f' {
+				hex++
+			}
+		}
+	}
+	if digits >= 3 && upper >= 2 && lower >= 2 {
+		return true
+	}
+	return len(run) >= 32 && hex == len(run) && digits >= 4
+}
+
+// MaskArguments returns the arguments as they may be shown: values of secret-looking flags, credentials, and the secret
+// parts of URLs are dots. References to variables stay, they hold nothing.
+func MaskArguments(args []string) []string {
+	out := make([]string, len(args))
+	hideNext := false
+	for i, a := range args {
+		switch {
+		case hideNext && !strings.HasPrefix(a, "-"):
+			out[i] = maskValue(a)
+			hideNext = false
+			continue
+		default:
+			hideNext = false
+		}
+		if name, value, ok := strings.Cut(a, "="); ok && name != "" && IsSecretName(strings.TrimLeft(name, "-")) && !strings.Contains(name, "://") {
+			out[i] = name + "=" + maskValue(value)
+			continue
+		}
+		if name, value, ok := strings.Cut(a, ":"); ok && IsSecretName(name) && strings.TrimSpace(value) != "" && !strings.HasPrefix(value, "//") && !strings.ContainsAny(name, "/@") {
+			out[i] = name + ": " + maskValue(strings.TrimSpace(value))
+			continue
+		}
+		if strings.HasPrefix(a, "-") && !strings.Contains(a, "=") && IsSecretName(strings.TrimLeft(a, "-")) {
+			hideNext = true
+		}
+		out[i] = MaskText(a)
+	}
+	return out
+}
+
+// maskValue hides a value unless it is nothing but a reference to a variable.
+func maskValue(v string) string {
+	if v == "" || isReference(v) {
+		return v
+	}
+	return Dots
+}
+
+var referenceOnly = regexp.MustCompile(`^(\$[A-Za-z_][A-Za-z0-9_]*|\$\{[A-Za-z_][A-Za-z0-9_]*\}|\$\{(env|input):[A-Za-z0-9_.-]+\}|\{env:[A-Za-z_][A-Za-z0-9_]*\})$`)
+
+func isReference(v string) bool {
+	v = strings.TrimPrefix(v, "Bearer ")
+	return referenceOnly.MatchString(v)
+}
+
+// MaskText hides what looks like a credential in one word or one line of foreign text, and the secret parts of URLs.
+func MaskText(s string) string {
+	if strings.Contains(s, "://") {
+		s = urlInText.ReplaceAllStringFunc(s, MaskURL)
+	}
+	if secretText.MatchString(s) {
+		return Dots
+	}
+	if len(s) < 24 {
+		return s
+	}
+	return longRandom.ReplaceAllStringFunc(s, func(run string) string {
+		if looksRandom(run) {
+			return Dots
+		}
+		return run
+	})
+}
+
+// plainPathWords are path segments of URLs that say nothing about who asks.
+var plainPathWords = map[string]bool{
+	"api": true, "mcp": true, "sse": true, "ws": true, "v1": true, "v2": true, "v3": true, "v4": true, "rpc": true,
+	"http": true, "stream": true, "messages": true, "message": true, "server": true, "servers": true, "public": true,
+	"beta": true, "latest": true, "events": true, "jsonrpc": true, "readonly": true, "tools": true, "x": true, "all": true,
+}
+
+// MaskURL returns scheme, host, port and well-known path words of a URL; user, password, other segments, query and
+// fragment are dots. A text that is no URL is dots as a whole, unless it is a mere reference to a variable.
+func MaskURL(raw string) string {
+	if raw == "" || isReference(raw) {
+		return raw
+	}
+	scheme, rest, ok := strings.Cut(raw, "://")
+	if !ok {
+		return Dots
+	}
+	for _, r := range scheme {
+		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '+' || r == '-' || r == '.') {
+			return Dots
+		}
+	}
+	end := strings.IndexAny(rest, "/?#")
+	authority, tail := rest, ""
+	if end >= 0 {
+		authority, tail = rest[:end], rest[end:]
+	}
+	var b strings.Builder
+	b.WriteString(Clean(scheme) + "://")
+	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
+		b.WriteString(Dots + "@")
+		authority = authority[at+1:]
+	}
+	if looksSecret(authority) || strings.ContainsAny(authority, "{}") && !isReference(authority) {
+		b.WriteString(Dots)
+	} else {
+		b.WriteString(Clean(authority))
+	}
+	pathPart := tail
+	if i := strings.IndexAny(tail, "?#"); i >= 0 {
+		pathPart = tail[:i]
+	}
+	for i, seg := range strings.Split(pathPart, "/") {
+		if i > 0 {
+			b.WriteByte('/')
+		}
+		switch {
+		case seg == "":
+		case plainPathWords[strings.ToLower(seg)]:
+			b.WriteString(seg)
+		default:
+			b.WriteString(Dots)
+		}
+	}
+	if i := strings.IndexByte(tail, '?'); i >= 0 {
+		b.WriteString("?" + Dots)
+	} else if strings.IndexByte(tail, '#') >= 0 {
+		b.WriteString("#" + Dots)
+	}
+	return b.String()
+}
+
+// Redactor replaces known secret values in any text that leaves the program. The zero value replaces nothing.
+type Redactor struct{ replacer *strings.Replacer }
+
+// NewRedactor makes a redactor for these secrets. A value counts from 8 characters on, or from 6 under a secret-looking
+// name; it is also found URL-encoded and in base64. A mere reference to a variable is no secret.
+func NewRedactor(secrets []Variable) *Redactor {
+	seen := map[string]bool{}
+	add := func(v string) {
+		if v != "" {
+			seen[v] = true
+		}
+	}
+	for _, s := range secrets {
+		value := strings.TrimSpace(s.Value.text)
+		for _, prefix := range []string{"Bearer ", "bearer ", "Basic ", "token "} {
+			value = strings.TrimPrefix(value, prefix)
+		}
+		n := len([]rune(value))
+		if n < 6 || n < 8 && !IsSecretName(s.Name) || isReference(value) {
+			continue
+		}
+		add(value)
+		add(url.QueryEscape(value))
+		add(url.PathEscape(value))
+		add(base64.StdEncoding.EncodeToString([]byte(value)))
+		add(base64.RawStdEncoding.EncodeToString([]byte(value)))
+		add(base64.URLEncoding.EncodeToString([]byte(value)))
+		add(base64.RawURLEncoding.EncodeToString([]byte(value)))
+	}
+	if len(seen) == 0 {
+		return &Redactor{}
+	}
+	values := make([]string, 0, len(seen))
+	for v := range seen {
+		values = append(values, v)
+	}
+	// Longer first: a secret that holds another one is replaced whole.
+	sort.Slice(values, func(i, j int) bool {
+		if len(values[i]) != len(values[j]) {
+			return len(values[i]) > len(values[j])
+		}
+		return values[i] < values[j]
+	})
+	pairs := make([]string, 0, 2*len(values))
+	for _, v := range values {
+		pairs = append(pairs, v, Dots)
+	}
+	return &Redactor{strings.NewReplacer(pairs...)}
+}
+
+// Text returns s with every known secret replaced by six dots.
+func (r *Redactor) Text(s string) string {
+	if r == nil || r.replacer == nil || s == "" {
+		return s
+	}
+	return r.replacer.Replace(s)
+}

@@ -1,0 +1,451 @@
+package model
+
+import (
+	"slices"
+	"sort"
+	"strings"
+	"time"
+)
+
+// Problem is what stops a harness as a whole: a file that it refuses.
+type Problem struct {
+	Location
+	Text string
+}
+
+// Session is a running program of a harness.
+type Session struct {
+	PID   int
+	Since time.Time
+	Cwd   string
+}
+
+// Column is what one harness makes of this folder: its files, its cells and what holds for all of them. A column of a
+// snapshot is never changed.
+type Column struct {
+	Harness
+	Present   bool     // a file or folder of the harness exists on this machine
+	Files     []File   // in the order in which the harness reads them, existing or not
+	Notes     []Note   // what to know about the harness as a whole
+	Cells     []*Cell  // sorted by name
+	Broken    *Problem // a file stops the whole harness
+	Untrusted bool     // the folder's trust decides for all that waits
+	Stale     bool     // cells are the last good ones
+	StaleAt   time.Time
+	Sessions  []Session
+}
+
+// Totals are sums over a column.
+type Totals struct {
+	Servers    int
+	Loads      int // cells whose decision is DecisionLoads
+	Tools      int // tools offered, of the servers that were listed
+	Tokens     int
+	Unclear    int
+	Collisions int // tool names that more than one listed server offers under the same shown name
+}
+
+// Totals sums the column up.
+func (c *Column) Totals() Totals {
+	var t Totals
+	seen := map[string]int{}
+	for _, cell := range c.Cells {
+		t.Servers++
+		if cell.Decision == DecisionLoads {
+			t.Loads++
+		}
+		if cell.Tools == nil || cell.Decision != DecisionLoads {
+			continue
+		}
+		t.Tools += cell.Tools.Offered
+		t.Tokens += cell.Tools.Tokens
+		t.Unclear += cell.Tools.Unclear
+		for _, n := range cell.Tools.ShownAs {
+			seen[n]++
+		}
+	}
+	for _, n := range seen {
+		if n > 1 {
+			t.Collisions++
+		}
+	}
+	return t
+}
+
+// Server is one name over all harnesses.
+type Server struct {
+	Name        string
+	Definitions []*Definition // the different ones, in the order of the columns
+	Tags        []string      // beside each definition what tells it apart; empty with fewer than two
+	Cells       []*Cell       // in the order of the columns
+	SameAs      []string      // other names of the same server
+}
+
+// Drift tells whether the harnesses have different definitions under this name.
+func (s *Server) Drift() bool { return len(s.Definitions) > 1 }
+
+// Line is one line of the grid: a server with one of its definitions.
+type Line struct {
+	Server     *Server
+	Definition int     // index into Server.Definitions; 0 also when there is none
+	Tag        string  // "" where the server has one definition
+	Cells      []*Cell // one per column of the snapshot; nil where the harness does not have it
+}
+
+// Snapshot is the state of everything at one moment. It is immutable; a change makes a new one with a higher generation.
+type Snapshot struct {
+	Generation int
+	Project    string // absolute path of the folder that the answers are about
+	Home       string // for showing paths with ~
+	At         time.Time
+	Columns    []*Column
+	Servers    []*Server // sorted by name
+	Lines      []Line    // sorted by name, the lines of one server together
+}
+
+// NewSnapshot joins the columns into servers and lines. The columns must not be changed afterwards.
+func NewSnapshot(generation int, project, home string, at time.Time, columns []*Column) *Snapshot {
+	s := &Snapshot{Generation: generation, Project: project, Home: home, At: at, Columns: columns}
+	total := 0
+	for _, col := range columns {
+		total += len(col.Cells)
+	}
+	byName := make(map[string]*Server, total)
+	servers := make([]Server, 0, total)
+	for _, col := range columns {
+		for _, cell := range col.Cells {
+			srv := byName[cell.Name]
+			if srv == nil {
+				servers = append(servers, Server{Name: cell.Name})
+				srv = &servers[len(servers)-1]
+				byName[cell.Name] = srv
+				s.Servers = append(s.Servers, srv)
+			}
+			srv.Cells = append(srv.Cells, cell)
+			if cell.Definition != nil && srv.definitionIndex(cell.Definition) < 0 {
+				srv.Definitions = append(srv.Definitions, cell.Definition)
+			}
+		}
+	}
+	slices.SortFunc(s.Servers, func(a, b *Server) int { return CompareNames(a.Name, b.Name) })
+	s.linkSameServers()
+	s.makeLines()
+	return s
+}
+
+// CompareNames orders server names: letters without regard to case first, then the exact text.
+func CompareNames(a, b string) int {
+	if c := strings.Compare(foldASCII(a), foldASCII(b)); c != 0 {
+		return c
+	}
+	return strings.Compare(a, b)
+}
+
+func foldASCII(s string) string {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= 'A' && s[i] <= 'Z' {
+			return strings.ToLower(s)
+		}
+	}
+	return s
+}
+
+func (s *Server) definitionIndex(d *Definition) int {
+	for i, have := range s.Definitions {
+		if have == d || have.identity() == d.identity() {
+			return i
+		}
+	}
+	return -1
+}
+
+// linkSameServers fills SameAs: servers under other names that run the same command or reach the same URL.
+func (s *Snapshot) linkSameServers() {
+	first := make(map[string]*Server, len(s.Servers))
+	groups := map[string][]*Server{}
+	for _, srv := range s.Servers {
+		for _, d := range srv.Definitions {
+			key := d.sameServer()
+			if key == "" {
+				continue
+			}
+			head, ok := first[key]
+			if !ok {
+				first[key] = srv
+				continue
+			}
+			if head == srv {
+				continue
+			}
+			if len(groups[key]) == 0 {
+				groups[key] = []*Server{head}
+			}
+			if !slices.Contains(groups[key], srv) {
+				groups[key] = append(groups[key], srv)
+			}
+		}
+	}
+	for _, g := range groups {
+		for _, a := range g {
+			for _, b := range g {
+				if a != b && !slices.Contains(a.SameAs, b.Name) {
+					a.SameAs = append(a.SameAs, b.Name)
+				}
+			}
+		}
+	}
+	for _, g := range groups {
+		for _, a := range g {
+			sort.Slice(a.SameAs, func(i, j int) bool { return CompareNames(a.SameAs[i], a.SameAs[j]) < 0 })
+		}
+	}
+}
+
+func (s *Snapshot) makeLines() {
+	n := 0
+	for _, srv := range s.Servers {
+		n += max(1, len(srv.Definitions))
+	}
+	s.Lines = make([]Line, 0, n)
+	width := len(s.Columns)
+	backing := make([]*Cell, n*width)
+	at := make(map[HarnessID]int, width)
+	for i, col := range s.Columns {
+		at[col.ID] = i
+	}
+	for _, srv := range s.Servers {
+		start := len(s.Lines)
+		var labels []string
+		if srv.Drift() {
+			srv.Tags = tags(srv.Definitions)
+			labels = srv.Tags
+		}
+		for i := range max(1, len(srv.Definitions)) {
+			line := Line{Server: srv, Definition: i, Cells: backing[:width:width]}
+			backing = backing[width:]
+			if labels != nil {
+				line.Tag = labels[i]
+			}
+			s.Lines = append(s.Lines, line)
+		}
+		for _, cell := range srv.Cells {
+			i := 0
+			if cell.Definition != nil && len(srv.Definitions) > 1 {
+				i = max(0, srv.definitionIndex(cell.Definition))
+			}
+			// Two cells of one harness under one name: the later keeps a free line if there is one.
+			col := at[cell.Harness]
+			for j := i; j < len(s.Lines)-start; j++ {
+				if s.Lines[start+j].Cells[col] == nil {
+					i = j
+					break
+				}
+			}
+			if s.Lines[start+i].Cells[col] == nil {
+				s.Lines[start+i].Cells[col] = cell
+			}
+		}
+	}
+}
+
+// Column returns the column of a harness, or nil.
+func (s *Snapshot) Column(id HarnessID) *Column {
+	for _, c := range s.Columns {
+		if c.ID == id {
+			return c
+		}
+	}
+	return nil
+}
+
+// HasErrors tells whether some cell is an error, or some file is malformed or refused: the exit status of list.
+func (s *Snapshot) HasErrors() bool {
+	for _, col := range s.Columns {
+		for _, f := range col.Files {
+			if f.Status == FileMalformed || f.Status == FileRefused {
+				return true
+			}
+		}
+		for _, c := range col.Cells {
+			if c.State() == StateError {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Secrets returns the secrets of all entries: environment, headers, secret-looking arguments, URLs' hidden parts.
+func (s *Snapshot) Secrets() []Variable {
+	var out []Variable
+	seen := map[*Definition]bool{}
+	add := func(d *Definition) {
+		if d == nil || seen[d] {
+			return
+		}
+		seen[d] = true
+		out = append(out, d.Secrets()...)
+	}
+	for _, col := range s.Columns {
+		for _, c := range col.Cells {
+			add(c.Definition)
+			for i := range c.Pending {
+				add(c.Pending[i].Definition)
+			}
+		}
+	}
+	return out
+}
+
+// Difference is what changed between two snapshots.
+type Difference struct {
+	Cells []CellKey // added, changed or gone, in the order of the new snapshot
+	Files []string  // paths whose status or note changed
+}
+
+// CellKey names a cell.
+type CellKey struct {
+	Harness HarnessID
+	Name    string
+}
+
+// Diff tells what differs for somebody who looks at the snapshots: states, reasons, definitions, places, findings.
+func Diff(before, after *Snapshot) Difference {
+	var d Difference
+	for _, col := range after.Columns {
+		var old *Column
+		if before != nil {
+			old = before.Column(col.ID)
+		}
+		if old == col {
+			continue
+		}
+		var oldCells []*Cell
+		var oldFiles []File
+		if old != nil {
+			oldCells, oldFiles = old.Cells, old.Files
+		}
+		d.Cells = append(d.Cells, diffCells(col.ID, oldCells, col.Cells)...)
+		d.Files = append(d.Files, diffFiles(oldFiles, col.Files)...)
+	}
+	if before != nil {
+		for _, col := range before.Columns {
+			if after.Column(col.ID) == nil {
+				for _, c := range col.Cells {
+					d.Cells = append(d.Cells, CellKey{col.ID, c.Name})
+				}
+			}
+		}
+	}
+	slices.Sort(d.Files)
+	d.Files = slices.Compact(d.Files)
+	return d
+}
+
+func diffCells(id HarnessID, before, after []*Cell) []CellKey {
+	byName := make(map[string]*Cell, len(before))
+	for _, c := range before {
+		byName[c.Name] = c
+	}
+	var out []CellKey
+	for _, c := range after {
+		old := byName[c.Name]
+		delete(byName, c.Name)
+		if old == nil || old != c && !old.LooksLike(c) {
+			out = append(out, CellKey{id, c.Name})
+		}
+	}
+	gone := make([]string, 0, len(byName))
+	for name := range byName {
+		gone = append(gone, name)
+	}
+	slices.SortFunc(gone, CompareNames)
+	for _, name := range gone {
+		out = append(out, CellKey{id, name})
+	}
+	return out
+}
+
+func diffFiles(before, after []File) []string {
+	byPath := make(map[string]File, len(before))
+	for _, f := range before {
+		byPath[f.Path] = f
+	}
+	var out []string
+	for _, f := range after {
+		if old, ok := byPath[f.Path]; !ok || old.Status != f.Status || old.Note != f.Note {
+			out = append(out, f.Path)
+		}
+		delete(byPath, f.Path)
+	}
+	for path := range byPath {
+		out = append(out, path)
+	}
+	return out
+}
+
+// LooksLike tells whether two cells show the same to a user: everything but the identity of the value.
+func (c *Cell) LooksLike(o *Cell) bool {
+	if c.Name != o.Name || c.Scope != o.Scope || c.Source != o.Source || c.Decision != o.Decision || c.Reason != o.Reason ||
+		c.Overlays != o.Overlays || c.State() != o.State() || c.Capabilities != o.Capabilities {
+		return false
+	}
+	if (c.Definition == nil) != (o.Definition == nil) || c.Definition != nil && c.Definition.identity() != o.Definition.identity() {
+		return false
+	}
+	if !slices.Equal(c.Findings, o.Findings) || !slices.Equal(c.Replaces, o.Replaces) || len(c.Pending) != len(o.Pending) {
+		return false
+	}
+	for i := range c.Pending {
+		if c.Pending[i].Source != o.Pending[i].Source || c.Pending[i].State != o.Pending[i].State || c.Pending[i].Reason != o.Pending[i].Reason {
+			return false
+		}
+	}
+	return c.Observation == o.Observation && c.Tools == o.Tools && c.Launch == o.Launch
+}
+
+// KeepStale returns what to show after a file of a harness just broke: the new column with the last good cells of the
+// broken files, marked stale. When a file stops the whole harness all old cells are kept, else those from broken files.
+func KeepStale(before, after *Column, at time.Time) *Column {
+	broken := map[string]bool{}
+	for _, f := range after.Files {
+		if f.Status == FileMalformed || f.Status == FileRefused {
+			broken[f.Path] = true
+		}
+	}
+	kept := *after
+	kept.Stale = true
+	kept.StaleAt = at
+	if before.Stale {
+		kept.StaleAt = before.StaleAt
+	}
+	stale := func(c *Cell) *Cell {
+		if c.Overlays&OverlayStale != 0 {
+			return c
+		}
+		old := *c
+		old.Overlays |= OverlayStale
+		return &old
+	}
+	kept.Cells = nil
+	if after.Broken != nil {
+		for _, c := range before.Cells {
+			kept.Cells = append(kept.Cells, stale(c))
+		}
+		return &kept
+	}
+	have := map[string]bool{}
+	for _, c := range before.Cells {
+		if broken[c.Source.Path] || broken[c.Reason.DecidedBy.Path] {
+			kept.Cells = append(kept.Cells, stale(c))
+			have[c.Name] = true
+		}
+	}
+	for _, c := range after.Cells {
+		if !have[c.Name] {
+			kept.Cells = append(kept.Cells, c)
+		}
+	}
+	slices.SortStableFunc(kept.Cells, func(a, b *Cell) int { return CompareNames(a.Name, b.Name) })
+	return &kept
+}
