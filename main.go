@@ -1,4 +1,12 @@
 // Command fusebox shows and switches the MCP servers of every coding harness on this machine.
 package main
 
-func main() {}
+import (
+	"os"
+
+	"fusebox/ui/cli"
+)
+
+func main() {
+	os.Exit(cli.Main(os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+}

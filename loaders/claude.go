@@ -400,6 +400,9 @@ func (c *claude) projectEntries() []claudeEntry {
 		if f.Status == model.FileMalformed || f.Status == model.FileRefused {
 			c.notes = append(c.notes, model.Note{Code: "file-dropped", Path: path, Line: f.Location().Line,
 				Text: fmt.Sprintf("%s is dropped as a whole: %s", c.tilde(path), f.Note)})
+			lost := model.Reason{Code: model.ReasonFileRefused, DecidedBy: f.Location(),
+				Text: fmt.Sprintf("%s is dropped as a whole: %s", c.tilde(path), f.Note)}
+			out = append(out, c.lostEntries(f, "mcpServers", lost, func(name string) bool { _, nearer := seen[name]; return nearer })...)
 		}
 		if !f.OK() {
 			continue
@@ -432,9 +435,29 @@ func (c *claude) projectEntries() []claudeEntry {
 	return out
 }
 
+// lostEntries names the servers of a file that Claude Code drops as a whole.
+func (c *claude) lostEntries(f *ConfigFile, key string, why model.Reason, skip func(name string) bool) []claudeEntry {
+	var out []claudeEntry
+	if f.Status != model.FileMalformed {
+		return nil
+	}
+	lost := c.r.Recover(f)
+	servers := lost.Root()
+	if key != "" {
+		servers = servers.Get(key)
+	}
+	for _, e := range c.entries(lost, servers, f.Scope, key) {
+		if !skip(e.Name) {
+			e.fault = why
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
 // entries reads a map of servers. What is made of the file alone is kept with the file.
 func (c *claude) entries(f *ConfigFile, servers jsonc.Value, scope model.Scope, key string) []claudeEntry {
-	parsed := Memo(f, "claude/"+string(scope)+"/"+key, func() []claudeEntry {
+	parsed := Memo(f, fmt.Sprintf("claude/%s/%s/%t", scope, key, f.OK()), func() []claudeEntry {
 		members := servers.Members()
 		twice := duplicates(members)
 		out := make([]claudeEntry, 0, len(members))
@@ -990,7 +1013,18 @@ func (c *claude) underManagement(managed *ConfigFile, project []claudeEntry) []*
 // allBroken shows what is still readable while the main file stops Claude Code.
 func (c *claude) allBroken(project []claudeEntry, why *model.Problem) []*model.Cell {
 	var cells []*model.Cell
-	for _, e := range project {
+	var lost []claudeEntry
+	if c.main.Status == model.FileMalformed {
+		main := c.r.Recover(c.main)
+		lost = append(lost, c.entries(main, main.Root().Lookup("projects", c.key, "mcpServers"), model.ScopeLocal, "projects")...)
+		lost = append(lost, c.entries(main, main.Root().Get("mcpServers"), model.ScopeUser, "mcpServers")...)
+	}
+	have := map[string]bool{}
+	for _, e := range slices.Concat(lost, project) {
+		if have[e.Name] {
+			continue
+		}
+		have[e.Name] = true
 		out := cell(e.Entry, model.DecisionCannot, model.Reason{Code: model.ReasonFileRefused, DecidedBy: why.Location, Text: why.Text})
 		out.Capabilities = c.capabilities(out)
 		cells = append(cells, out)

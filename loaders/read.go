@@ -14,7 +14,6 @@ import (
 	"sync"
 
 	"fusebox/loaders/jsonc"
-	"fusebox/loaders/tomledit"
 	"fusebox/model"
 )
 
@@ -27,10 +26,9 @@ type ConfigFile struct {
 	Scope  model.Scope
 	Status model.FileStatus
 	Note   string
-	Data   []byte             // the bytes; nil unless read
-	JSON   *jsonc.Document    // what ReadJSON parsed; nil unless it did
-	TOML   *tomledit.Document // what ReadTOML parsed; nil unless it did
-	Err    error              // why it could not be read or parsed
+	Data   []byte          // the bytes; nil unless read
+	JSON   *jsonc.Document // what ReadJSON parsed; nil unless it did
+	Err    error           // why it could not be read or parsed
 
 	entry *cacheEntry
 }
@@ -63,17 +61,6 @@ func (f *ConfigFile) Member(key string, m jsonc.Member) model.Location {
 	return model.Location{Path: f.Path, Key: key, Line: m.Line()}
 }
 
-// TOMLAt returns the location of a TOML key.
-func (f *ConfigFile) TOMLAt(path ...string) model.Location {
-	loc := model.Location{Path: f.Path, Key: JoinKey(path...), Line: 1}
-	if f.TOML != nil {
-		if line := f.TOML.Line(path...); line > 0 {
-			loc.Line = line
-		}
-	}
-	return loc
-}
-
 // JoinKey writes a key path for people: dots between plain keys, quotes round the others.
 func JoinKey(path ...string) string {
 	parts := make([]string, len(path))
@@ -92,12 +79,8 @@ func JoinKey(path ...string) string {
 func (f *ConfigFile) Location() model.Location {
 	loc := model.Location{Path: f.Path, Line: 1}
 	var j *jsonc.SyntaxError
-	var t *tomledit.SyntaxError
-	switch {
-	case errors.As(f.Err, &j):
+	if errors.As(f.Err, &j) {
 		loc.Line, loc.Column = j.Line, j.Column
-	case errors.As(f.Err, &t):
-		loc.Line, loc.Column = t.Line, t.Column
 	}
 	return loc
 }
@@ -258,7 +241,7 @@ func (r *Reader) read(path string, scope model.Scope, limit int64, always bool) 
 	for _, have := range r.files {
 		if have.Path == path {
 			again := *have
-			again.JSON, again.TOML = nil, nil
+			again.JSON = nil
 			return &again
 		}
 	}
@@ -351,26 +334,16 @@ func (r *Reader) ParseJSON(f *ConfigFile, o jsonc.Options) {
 	}
 }
 
-// ReadTOML reads and parses a TOML file. A file that does not parse is malformed.
-func (r *Reader) ReadTOML(path string, scope model.Scope) *ConfigFile {
-	f := r.Read(path, scope, 0)
-	if f.Status != model.FileRead {
-		return f
-	}
-	type result struct {
-		doc *tomledit.Document
-		err error
-	}
-	res := memo(f.entry, "toml", func() result {
-		doc, err := tomledit.Parse(f.Data)
-		return result{doc, err}
+// Recover parses what it can of a malformed JSON file, to name the entries that are lost with it. The result must only be
+// used for naming: the harness does not read it.
+func (r *Reader) Recover(f *ConfigFile) *ConfigFile {
+	lost := *f
+	doc := Memo(f, "json-recovered", func() *jsonc.Document {
+		d, _ := jsonc.Parse(f.Data, jsonc.Options{Lenient: true, Comments: true, TrailingCommas: true, BOM: true, ReplaceInvalidUTF8: true})
+		return d
 	})
-	f.TOML = res.doc
-	if res.err != nil {
-		f.Err = res.err
-		r.Mark(f, model.FileMalformed, model.Clean(res.err.Error()))
-	}
-	return f
+	lost.JSON = doc
+	return &lost
 }
 
 // Memo keeps a value that is made from the content of one file alone (and from the environment variables, which do not
