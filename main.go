@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"fusebox/ui/cli"
+	_ "fusebox/ui/termguard" // before Bubble Tea asks the terminal for its background
 )
 
 func main() {
