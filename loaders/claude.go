@@ -61,6 +61,7 @@ type claudeEntry struct {
 	model.Entry
 	fault  model.Reason // Code set: the harness skips it
 	plugin bool
+	beaten []model.Replaced // entries of that name in .mcp.json files further up
 }
 
 func resolveClaude(env *Env, r *Reader) Result {
@@ -176,6 +177,11 @@ func (c *claude) readMain() *model.Problem {
 	path := c.env.InHome(".claude.json")
 	if c.env.Var("CLAUDE_CONFIG_DIR") != "" {
 		path = filepath.Join(c.configDir, ".claude.json")
+		for _, usual := range []string{".claude.json", ".claude/settings.json"} {
+			if usual = c.env.InHome(usual); filepath.Dir(usual) != c.configDir {
+				c.r.Ignored(usual, model.ScopeUser, "not read: CLAUDE_CONFIG_DIR names "+c.tilde(c.configDir))
+			}
+		}
 	}
 	if c.r.Exists(legacy) {
 		c.r.Ignored(path, model.ScopeUser, "not read while "+c.tilde(legacy)+" exists")
@@ -338,7 +344,7 @@ func (c *claude) approval(name string, definedIn string) (model.Decision, model.
 		}
 	}
 	var by *claudeSettings
-	var at model.Location
+	var at, overruled model.Location
 	for i := range sources {
 		if found, ok := c.listed(sources[i].file, sources[i].root, "enabledMcpjsonServers", name, false); ok {
 			by, at = &sources[i], found
@@ -350,10 +356,17 @@ func (c *claude) approval(name string, definedIn string) (model.Decision, model.
 			if v.Kind() != jsonc.Bool {
 				continue
 			}
-			if all, _ := v.Bool(); all {
+			// The highest file that says something decides; a false that overrules a true below it is worth showing.
+			if all, _ := v.Bool(); all && overruled.IsZero() {
 				by, at = &sources[i], sources[i].file.At("enableAllProjectMcpServers", v)
+				break
+			} else if all {
+				return model.DecisionWaits, model.Reason{Code: model.ReasonNeedsApproval, DecidedBy: overruled,
+					Text: fmt.Sprintf("Claude Code asks before it first starts it: false in %s:%d overrules the true of %s", c.tilde(overruled.Path), overruled.Line, c.tilde(sources[i].file.Path))}, nil
 			}
-			break // the highest file that says something decides
+			if overruled.IsZero() {
+				overruled = sources[i].file.At("enableAllProjectMcpServers", v)
+			}
 		}
 	}
 	if by == nil {
@@ -412,6 +425,7 @@ func (c *claude) projectEntries() []claudeEntry {
 			why := "it has no mcpServers object"
 			if f.Root().Get("servers").Exists() {
 				why = `it has "servers"; Claude Code reads "mcpServers"`
+				servers = f.Root().Get("servers")
 			} else if servers.Exists() {
 				why = "mcpServers is " + typeWord(servers)
 			}
@@ -421,7 +435,8 @@ func (c *claude) projectEntries() []claudeEntry {
 			continue
 		}
 		for _, e := range c.entries(f, servers, model.ScopeProject, "mcpServers") {
-			if _, nearer := seen[e.Name]; nearer {
+			if nearer, ok := seen[e.Name]; ok {
+				out[nearer].beaten = append(out[nearer].beaten, model.Replaced{Scope: e.Scope, Source: e.Source})
 				continue
 			}
 			if dir == c.env.Home {
@@ -738,8 +753,10 @@ func (c *claude) decideName(policy claudePolicy, local, project, user, plugin *c
 			pending = append(pending, model.Pending{Entry: e.Entry, State: state, Reason: why})
 		case winner == nil:
 			winner = e
+			replaces = append(replaces, e.beaten...)
 		default:
 			replaces = append(replaces, model.Replaced{Scope: e.Scope, Source: e.Source})
+			replaces = append(replaces, e.beaten...)
 		}
 	}
 	var out *model.Cell
@@ -752,6 +769,7 @@ func (c *claude) decideName(policy claudePolicy, local, project, user, plugin *c
 		if approved == model.DecisionWaits {
 			c.applySwitches(out, policy)
 		}
+		replaces = project.beaten
 		pending = slices.DeleteFunc(pending, func(p model.Pending) bool { return p.Source == project.Source })
 	default: // only faulty entries: the highest is the cell
 		first := pending[0]
@@ -771,7 +789,7 @@ func (c *claude) conflictFinding(out *model.Cell, entries ...*claudeEntry) {
 	for _, e := range entries {
 		if e != nil && e.Definition != nil && e.Source != out.Source && out.Definition != nil &&
 			e.Definition.SameServerKey() != out.Definition.SameServerKey() {
-			out.Findings = append(out.Findings, model.Finding{Code: model.FindingConflictingScopes, Severity: model.Info,
+			out.Findings = append(out.Findings, model.Finding{Code: model.FindingConflictingScopes, Severity: model.Warning,
 				Text: fmt.Sprintf("the %s entry of this name is another server", e.Scope)})
 			return
 		}
@@ -1078,6 +1096,17 @@ func (c *claude) strayFiles() {
 			c.notes = append(c.notes, model.Note{Code: string(model.FindingWrongKey), Path: s.file.Path, Line: v.Line(),
 				Text: "mcpServers in " + c.tilde(s.file.Path) + " is not read by Claude Code"})
 		}
+		c.strayOffList(s.file, s.root)
+	}
+	c.strayOffList(c.main, c.main.Root())
+}
+
+// strayOffList notes a list of switched off servers in a place where it does nothing.
+func (c *claude) strayOffList(f *ConfigFile, root jsonc.Value) {
+	if v := root.Get("disabledMcpServers"); v.Len() > 0 {
+		c.notes = append(c.notes, model.Note{Code: string(model.FindingWrongKey), Path: f.Path, Line: v.Line(),
+			Text: fmt.Sprintf("disabledMcpServers in %s does nothing there: it belongs into this folder's entry under projects of %s",
+				c.tilde(f.Path), c.tilde(c.main.Path))})
 	}
 }
 
