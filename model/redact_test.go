@@ -1,0 +1,169 @@
+package model_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"reflect"
+	"strings"
+	"testing"
+
+	"fusebox/model"
+)
+
+const dots = model.Dots
+
+// TestSecretHasNoPrinter tries every way of printing.
+func TestSecretHasNoPrinter(t *testing.T) {
+	t.Parallel()
+	s := model.NewSecret("hunter2-hunter2")
+	type holder struct{ S model.Secret }
+	texts := []string{fmt.Sprint(s), fmt.Sprint(&s), s.String(), s.GoString(), fmt.Sprint(fmt.Errorf("x: %w, %v", fmt.Errorf("%s", s), s))}
+	for _, verb := range []string{"%s", "%v", "%+v", "%#v", "%q", "%x", "%X", "%d", "%10.3s", "%U", "%t"} {
+		texts = append(texts, fmt.Sprintf(verb, s), fmt.Sprintf(verb, holder{s}), fmt.Sprintf(verb, []model.Secret{s}), fmt.Sprintf(verb, map[string]model.Secret{"a": s}))
+	}
+	for _, v := range []any{s, holder{s}, []model.Secret{s}, map[string]model.Secret{"a": s}, model.Variable{Name: "A", Value: s}} {
+		data, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, string(data))
+	}
+	for _, text := range texts {
+		if strings.Contains(text, "hunter") || strings.Contains(text, "68756e746572") {
+			t.Errorf("printed as %s", text)
+		}
+	}
+	if s.Reveal() != "hunter2-hunter2" {
+		t.Error("Reveal does not give the text")
+	}
+}
+
+func TestMaskURL(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"":                                     "",
+		"${URL}":                               "${URL}",
+		"$URL":                                 "$URL",
+		"{env:URL}":                            "{env:URL}",
+		"not a url":                            dots,
+		"http:/one-slash":                      dots,
+		"ht tp://x":                            dots,
+		"https://api.example.test":             "https://api.example.test",
+		"https://api.example.test/":            "https://api.example.test/",
+		"HTTP://Host:8080/mcp":                 "HTTP://Host:8080/mcp",
+		"https://h/api/v1/mcp/sse":             "https://h/api/v1/mcp/sse",
+		"https://h/MCP/":                       "https://h/MCP/",
+		"https://h/v1/abc123/mcp":              "https://h/v1/" + dots + "/mcp",
+		"https://u:p@h/mcp":                    "https://" + dots + "@h/mcp",
+		"https://token@h":                      "https://" + dots + "@h",
+		"https://a@b@h/mcp":                    "https://" + dots + "@h/mcp",
+		"https://h/mcp?key=1#x":                "https://h/mcp?" + dots,
+		"https://h?key=1":                      "https://h?" + dots,
+		"https://h/mcp#frag":                   "https://h/mcp#" + dots,
+		"https://h/?a=/mcp/v1":                 "https://h/?" + dots,
+		"https://h/a//b":                       "https://h/" + dots + "//" + dots,
+		"https://[::1]:9/mcp":                  "https://[::1]:9/mcp",
+		"https://${HOST}/mcp":                  "https://${HOST}/mcp",
+		"https://x-${TOKEN}.h/mcp":             "https://" + dots + "/mcp",
+		"https://h/${TOKEN}/mcp":               "https://h/" + dots + "/mcp",
+		"https://h/mcp\n\x1b[31m":              "https://h/" + dots,
+		"https://h\x1b[31m/mcp":                "https://h\ufffd[31m/mcp",
+		"https://Aa1Bb2Cc3Dd4Ee5Ff6Gg7Hh8/mcp": "https://" + dots + "/mcp",
+	} {
+		if got := model.MaskURL(in); got != want {
+			t.Errorf("MaskURL(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestMaskArguments(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ in, want []string }{
+		{[]string{"-y", "@acme/github"}, []string{"-y", "@acme/github"}},
+		{[]string{"--api-key", "abc"}, []string{"--api-key", dots}},
+		{[]string{"--api-key=abc", "x"}, []string{"--api-key=" + dots, "x"}},
+		{[]string{"--token", "--verbose", "x"}, []string{"--token", "--verbose", "x"}},
+		{[]string{"--token", "$TOKEN"}, []string{"--token", "$TOKEN"}},
+		{[]string{"--token=${TOKEN}"}, []string{"--token=${TOKEN}"}},
+		{[]string{"--token="}, []string{"--token="}},
+		{[]string{"GITHUB_TOKEN=abc"}, []string{"GITHUB_TOKEN=" + dots}},
+		{[]string{"-e", "API_KEY=abc"}, []string{"-e", "API_KEY=" + dots}},
+		{[]string{"--header", "Authorization: Bearer abc"}, []string{"--header", "Authorization: " + dots}},
+		{[]string{"--header", "Authorization: Bearer ${T}"}, []string{"--header", "Authorization: Bearer ${T}"}},
+		{[]string{"--header", "X-Api-Key:abc"}, []string{"--header", "X-Api-Key: " + dots}},
+		{[]string{"ghp_0123456789abcdef"}, []string{dots}},
+		{[]string{"sk-proj-0123456789ab"}, []string{dots}},
+		{[]string{"https://h/mcp?key=abc"}, []string{"https://h/mcp?" + dots}},
+		{[]string{"--url=https://u:p@h/acme"}, []string{"--url=https://" + dots + "@h/" + dots}},
+		{[]string{"postgres://u:p@db/orders"}, []string{"postgres://" + dots + "@db/" + dots}},
+		{[]string{"0123456789abcdef0123456789abcdef"}, []string{dots}},
+		{[]string{"prefix:Aa1Bb2Cc3Dd4Ee5Ff6Gg7Hh8"}, []string{"prefix:" + dots}},
+		{[]string{"a-rather-long-name-of-a-package-without-digits"}, []string{"a-rather-long-name-of-a-package-without-digits"}},
+		{[]string{"/usr/local/lib/node_modules/server/index.js"}, []string{"/usr/local/lib/node_modules/server/index.js"}},
+		{[]string{"", "x"}, []string{"", "x"}},
+		{nil, []string{}},
+	} {
+		if got := model.MaskArguments(test.in); !reflect.DeepEqual(got, test.want) {
+			t.Errorf("MaskArguments(%q) = %q, want %q", test.in, got, test.want)
+		}
+	}
+}
+
+func TestSecretNames(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]bool{"GITHUB_TOKEN": true, "api-key": true, "APIKEY": true, "MY_KEY": true, "key": true, "password": true, "Authorization": true,
+		"Cookie": true, "sig": true, "PATH": false, "HOME": false, "keyboard": false, "monkey": false, "X-Request-Id": false, "design": false} {
+		if got := model.IsSecretName(name); got != want {
+			t.Errorf("IsSecretName(%q) = %t", name, got)
+		}
+	}
+}
+
+func secretNamed(name, value string) []model.Variable {
+	return []model.Variable{{Name: name, Value: model.NewSecret(value)}}
+}
+
+func TestRedactor(t *testing.T) {
+	t.Parallel()
+	const value = "p4ss/word+é?="
+	r := model.NewRedactor(secretNamed("A", value))
+	for name, text := range map[string]string{
+		"plain":      value,
+		"query":      url.QueryEscape(value),
+		"path":       url.PathEscape(value),
+		"base64":     base64.StdEncoding.EncodeToString([]byte(value)),
+		"raw base64": base64.RawStdEncoding.EncodeToString([]byte(value)),
+		"base64 url": base64.RawURLEncoding.EncodeToString([]byte(value)),
+	} {
+		if got, want := r.Text("a "+text+" b"), "a "+dots+" b"; got != want && got != want[:len(want)-2]+"= b" {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	for _, test := range []struct{ name, value, text, want string }{
+		{"A", "short12", "short12", "short12"},                        // 7 characters, no secret name
+		{"TOKEN", "short12", "x short12", "x " + dots},                // under a secret name 6 are enough
+		{"TOKEN", "five5", "five5", "five5"},                          // too short to hunt for
+		{"A", "eight888", "eight888", dots},                           //
+		{"A", "${REFERENCE}", "${REFERENCE}", "${REFERENCE}"},         // holds nothing
+		{"A", "Bearer tokentoken", "sent tokentoken", "sent " + dots}, //
+		{"A", "Bearer $TOKEN", "Bearer $TOKEN", "Bearer $TOKEN"},      //
+		{"A", "  padded-value ", "padded-value", dots},                //
+		{"A", "", "anything", "anything"},                             //
+		{"TOKEN", "öäüßéè", "öäüßéè", dots},                           // counted in characters
+	} {
+		if got := model.NewRedactor(secretNamed(test.name, test.value)).Text(test.text); got != test.want {
+			t.Errorf("%s=%s in %q: %q, want %q", test.name, test.value, test.text, got, test.want)
+		}
+	}
+	both := model.NewRedactor(append(secretNamed("A", "inner-secret"), secretNamed("B", "outer-inner-secret-outer")...))
+	if got := both.Text("outer-inner-secret-outer inner-secret"); got != dots+" "+dots {
+		t.Errorf("a secret within a secret: %q", got)
+	}
+	for name, none := range map[string]*model.Redactor{"nil": nil, "zero": {}, "empty": model.NewRedactor(nil)} {
+		if got := none.Text("as it is"); got != "as it is" {
+			t.Errorf("%s redactor: %q", name, got)
+		}
+	}
+}
