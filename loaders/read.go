@@ -153,6 +153,9 @@ func (r *Reader) Files() []model.File {
 		if f.Status == model.FileMalformed {
 			loc := f.Location()
 			mf.Line, mf.Column = loc.Line, loc.Column
+			if f.entry != nil && f.Err != nil {
+				mf.Context = memo(f.entry, "context", func() *model.Context { return contextAround(f.Data, loc.Line, loc.Column) })
+			}
 		}
 		out = append(out, mf)
 	}

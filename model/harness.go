@@ -130,12 +130,13 @@ const (
 
 // File is one file that a harness may read, existing or not.
 type File struct {
-	Path   string
-	Scope  Scope
-	Status FileStatus
-	Note   string // for a malformed file "LINE:COLUMN: what"; else why, or ""
-	Line   int    // of the syntax error; 0 if none
-	Column int
+	Path    string
+	Scope   Scope
+	Status  FileStatus
+	Note    string // for a malformed file "LINE:COLUMN: what"; else why, or ""
+	Line    int    // of the syntax error; 0 if none
+	Column  int
+	Context *Context // the lines round the syntax error; nil if none
 }
 
 // Note is something to know about a harness as a whole.
@@ -144,4 +145,17 @@ type Note struct {
 	Text string
 	Path string
 	Line int
+}
+
+// Context is the text round a syntax error, for people. Values are hidden.
+type Context struct {
+	Lines []ContextLine
+	Line  int // number of the line with the error
+	Mark  int // column of the error in that line as shown; starts at 1
+}
+
+// ContextLine is one line of a file, its values hidden.
+type ContextLine struct {
+	Number int
+	Text   string
 }

@@ -1,0 +1,430 @@
+package ui
+
+import (
+	"context"
+	"os/exec"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"fusebox/model"
+)
+
+// Source gives snapshots. Its methods are called from commands, never from Update.
+type Source interface {
+	// Wait returns the next change; ok is false when there will be no more, or ctx ended.
+	Wait(ctx context.Context) (change Change, ok bool)
+	// Reread reads the files of these harnesses again, of all if none is named.
+	Reread(ids ...model.HarnessID) *model.Snapshot
+}
+
+// Change is what a source reports.
+type Change struct {
+	Snapshot *model.Snapshot
+	Note     string // why files are polled, or ""
+}
+
+// Options are what the program is started with.
+type Options struct {
+	Snapshot *model.Snapshot // the first one
+	Source   Source          // nil: nothing ever changes
+	Theme    Theme
+	ASCII    bool
+	ReadOnly bool
+	Now      func() time.Time
+	// Editor makes the command that opens a file at a line; nil: there is none.
+	Editor func(path string, line, column int) *exec.Cmd
+	// Copy puts a text on the clipboard and says how.
+	Copy func(text string) (how string, err error)
+	Log  func(format string, args ...any)
+}
+
+// position is where the cursor is: row -1 is the headings, column -1 the names.
+type position struct{ row, col int }
+
+type viewKind uint8
+
+const (
+	viewGrid viewKind = iota
+	viewDetail
+	viewFiles
+)
+
+type overlayKind uint8
+
+const (
+	overlayNone overlayKind = iota
+	overlayHelp
+	overlayPalette
+	overlayFilter
+)
+
+type zoomKind uint8
+
+const (
+	zoomNone zoomKind = iota
+	zoomGrid
+	zoomPane
+)
+
+const (
+	changedFor    = 4 * time.Second
+	toastFor      = 4 * time.Second
+	copiedFor     = 2 * time.Second
+	latelyEntries = 4
+)
+
+// event is a line of what happened lately.
+type event struct {
+	at    time.Time
+	sign  string
+	role  role
+	what  string
+	where string
+}
+
+// toast takes the footer's line for a moment.
+type toast struct {
+	runs  []run
+	until time.Time // zero: until the next key
+}
+
+// Model is the program's one Bubble Tea model.
+type Model struct {
+	o        Options
+	keys     keyTable
+	ctx      context.Context
+	stop     context.CancelFunc
+	snap     *model.Snapshot
+	redactor *model.Redactor
+	note     string
+
+	w, h    int
+	columns []int // shown columns, as indices into the snapshot's
+	lines   []int // shown lines, as indices into the snapshot's
+	cursor  position
+	top     int // first visible row
+	first   int // first visible column
+
+	view       viewKind
+	overlay    overlayKind
+	zoom       zoomKind
+	paneFocus  bool
+	paneOffset int
+	fileRow    int
+	fileTop    int
+	helpOffset int
+	palette    palette
+
+	filterText string // what is in force
+	typed      textLine
+	sort       sortMode
+
+	changed map[model.CellKey]time.Time // until when a cell is marked
+	lately  []event
+	toast   *toast
+
+	canvas *canvas
+	zones  []clickZone // what the last view drew where, for the mouse
+}
+
+// New makes the model. The first snapshot is there already, so the first frame is complete.
+func New(o Options) *Model {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = func(string, ...any) {}
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	m := &Model{o: o, keys: newKeyTable(o.ReadOnly), ctx: ctx, stop: stop, changed: map[model.CellKey]time.Time{}, canvas: newCanvas(0, 0)}
+	m.show(o.Snapshot)
+	return m
+}
+
+// Init starts listening to the source.
+func (m *Model) Init() tea.Cmd { return m.waitForChange() }
+
+// Messages.
+type (
+	changeMsg struct {
+		change Change
+		ok     bool
+	}
+	rereadMsg struct{ snapshot *model.Snapshot }
+	wakeMsg   struct{}
+	editorMsg struct{ err error }
+	copiedMsg struct {
+		what, how string
+		err       error
+	}
+	commandPanic struct{ text string }
+)
+
+// guarded runs a command's work so that a panic in it becomes a message instead of the end of the program.
+func (m *Model) guarded(work func() tea.Msg) tea.Cmd {
+	log := m.o.Log
+	return func() (msg tea.Msg) {
+		defer func() {
+			if fault := recover(); fault != nil {
+				log("panic in a command: %v\n%s", fault, stack())
+				msg = commandPanic{"something went wrong inside fusebox; --log FILE keeps the trace"}
+			}
+		}()
+		return work()
+	}
+}
+
+func (m *Model) waitForChange() tea.Cmd {
+	if m.o.Source == nil {
+		return nil
+	}
+	source, ctx := m.o.Source, m.ctx
+	return m.guarded(func() tea.Msg {
+		change, ok := source.Wait(ctx)
+		return changeMsg{change, ok}
+	})
+}
+
+// Update handles one message. It does no I/O.
+func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.w, m.h = msg.Width, msg.Height
+		return m, nil
+	case changeMsg:
+		if !msg.ok {
+			return m, nil
+		}
+		m.note = msg.change.Note
+		return m, tea.Batch(m.replace(msg.change.Snapshot), m.waitForChange())
+	case rereadMsg:
+		m.say([]run{{"✓ ", roleOK}, {"files read again", roleText}}, copiedFor)
+		return m, tea.Batch(m.replace(msg.snapshot), m.wakeAt(m.o.Now().Add(copiedFor)))
+	case wakeMsg:
+		return m, m.expire()
+	case editorMsg:
+		if msg.err != nil {
+			m.fail("the editor did not start: " + model.Clean(msg.err.Error()))
+		}
+		return m, nil
+	case copiedMsg:
+		if msg.err != nil {
+			m.fail("not copied: " + model.Clean(msg.err.Error()))
+			return m, nil
+		}
+		m.say([]run{{"✓ ", roleOK}, {"copied ", roleText}, {msg.what, roleText}, {"  " + msg.how, roleDim}}, copiedFor)
+		return m, m.wakeAt(m.o.Now().Add(copiedFor))
+	case commandPanic:
+		m.fail(msg.text)
+		return m, nil
+	case tea.KeyMsg:
+		return m, m.key(msg)
+	case tea.MouseMsg:
+		return m, m.mouse(msg)
+	}
+	return m, nil
+}
+
+// replace takes a newer snapshot in; an older one is dropped here and nowhere else.
+func (m *Model) replace(s *model.Snapshot) tea.Cmd {
+	if s == nil || s == m.snap || m.snap != nil && s.Generation <= m.snap.Generation {
+		return nil
+	}
+	before := m.snap
+	diff := model.Diff(before, s)
+	now := m.o.Now()
+	m.show(s)
+	for _, k := range diff.Cells {
+		m.changed[k] = now.Add(changedFor)
+	}
+	m.remember(before, s, diff, now)
+	if len(diff.Cells) == 0 {
+		return nil
+	}
+	return m.wakeAt(now.Add(changedFor))
+}
+
+// show puts a snapshot on the screen and keeps the cursor on the very cell that it was on.
+func (m *Model) show(s *model.Snapshot) {
+	harness, name, definition := m.under()
+	m.snap = s
+	m.redactor = nil
+	m.columns = shownColumns(s)
+	m.lines = order(s, parseFilter(m.filterText), m.sort, m.columns)
+	m.seek(harness, name, definition)
+}
+
+// shownColumns are the harnesses that are on this machine; all of them where none is.
+func shownColumns(s *model.Snapshot) []int {
+	var out []int
+	for i, c := range s.Columns {
+		if c.Present {
+			out = append(out, i)
+		}
+	}
+	if len(out) == 0 {
+		for i := range s.Columns {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// under names what the cursor is on: the harness ("" on a name) and the server ("" on a heading).
+func (m *Model) under() (harness model.HarnessID, name string, definition int) {
+	if m.snap == nil {
+		return "", "", 0
+	}
+	if m.cursor.col >= 0 && m.cursor.col < len(m.columns) {
+		harness = m.snap.Columns[m.columns[m.cursor.col]].ID
+	}
+	if line := m.line(); line != nil {
+		return harness, line.Server.Name, line.Definition
+	}
+	return harness, "", 0
+}
+
+// seek puts the cursor on the named cell, or as near as possible.
+func (m *Model) seek(harness model.HarnessID, name string, definition int) {
+	if harness != "" {
+		for i, c := range m.columns {
+			if m.snap.Columns[c].ID == harness {
+				m.cursor.col = i
+			}
+		}
+	}
+	if name != "" {
+		for i, l := range m.lines {
+			line := &m.snap.Lines[l]
+			if line.Server.Name == name {
+				m.cursor.row = i
+				if line.Definition >= definition {
+					break
+				}
+			}
+		}
+	}
+	m.clamp()
+}
+
+func (m *Model) clamp() {
+	m.cursor.row = max(-1, min(m.cursor.row, len(m.lines)-1))
+	m.cursor.col = max(-1, min(m.cursor.col, len(m.columns)-1))
+	if m.cursor.row < 0 {
+		m.cursor.col = max(m.cursor.col, 0)
+	}
+}
+
+// line is the line that the cursor is on, or nil.
+func (m *Model) line() *model.Line {
+	if m.cursor.row < 0 || m.cursor.row >= len(m.lines) {
+		return nil
+	}
+	return &m.snap.Lines[m.lines[m.cursor.row]]
+}
+
+// column is the column that the cursor is on, or nil on a name.
+func (m *Model) column() *model.Column {
+	if m.cursor.col < 0 || m.cursor.col >= len(m.columns) {
+		return nil
+	}
+	return m.snap.Columns[m.columns[m.cursor.col]]
+}
+
+// cell is the cell that the cursor is on; nil on names, headings and where the harness does not have the server.
+func (m *Model) cell() *model.Cell {
+	line := m.line()
+	if line == nil || m.cursor.col < 0 || m.cursor.col >= len(m.columns) {
+		return nil
+	}
+	return line.Cells[m.columns[m.cursor.col]]
+}
+
+// text makes foreign text fit for the screen: one clean line without known secrets.
+func (m *Model) text(s string) string {
+	if m.redactor == nil {
+		m.redactor = model.NewRedactor(m.snap.Secrets())
+	}
+	return m.redactor.Text(model.Clean(s))
+}
+
+// path shows a path: relative inside the folder, with ~ below home.
+func (m *Model) path(p string) string { return shortPath(p, m.snap.Project, m.snap.Home) }
+
+func (m *Model) say(rs []run, d time.Duration) { m.toast = &toast{rs, m.o.Now().Add(d)} }
+
+func (m *Model) fail(text string) {
+	m.toast = &toast{[]run{{"✗ ", roleBad}, {m.text(text), roleText}, {"   any key", roleAccent}, {" goes on", roleDim}}, time.Time{}}
+	m.addEvent(event{m.o.Now(), "✗", roleBad, m.text(text), ""})
+}
+
+func (m *Model) addEvent(e event) {
+	m.lately = append([]event{e}, m.lately...)
+	if len(m.lately) > latelyEntries {
+		m.lately = m.lately[:latelyEntries]
+	}
+}
+
+// wakeAt asks for a wakeMsg at a time: marks and toasts end by themselves.
+func (m *Model) wakeAt(at time.Time) tea.Cmd {
+	return tea.Tick(max(at.Sub(m.o.Now()), 0)+time.Millisecond, func(time.Time) tea.Msg { return wakeMsg{} })
+}
+
+func (m *Model) expire() tea.Cmd {
+	now := m.o.Now()
+	if m.toast != nil && !m.toast.until.IsZero() && !now.Before(m.toast.until) {
+		m.toast = nil
+	}
+	for k, until := range m.changed {
+		if !now.Before(until) {
+			delete(m.changed, k)
+		}
+	}
+	return nil
+}
+
+// remember adds what changed to the latest events.
+func (m *Model) remember(before, after *model.Snapshot, diff model.Difference, now time.Time) {
+	for _, col := range after.Columns {
+		old := before.Column(col.ID)
+		wasBroken, isBroken := brokenFile(old), brokenFile(col)
+		switch {
+		case isBroken != nil && (wasBroken == nil || wasBroken.Path != isBroken.Path):
+			m.addEvent(event{now, "✗", roleBad, m.path(isBroken.Path) + " is " + string(isBroken.Status), m.text(isBroken.Note)})
+		case isBroken == nil && wasBroken != nil:
+			m.addEvent(event{now, "✓", roleOK, m.path(wasBroken.Path) + " is good again", ""})
+		}
+	}
+	const shown = 3
+	for i, k := range diff.Cells {
+		if i == shown {
+			m.addEvent(event{now, "*", roleAccent, "and " + count(len(diff.Cells)-shown, "more cell"), ""})
+			break
+		}
+		col := after.Column(k.Harness)
+		if col == nil {
+			continue
+		}
+		what, where := m.text(k.Name)+" is gone from "+col.Title, ""
+		for _, c := range col.Cells {
+			if c.Name == k.Name {
+				what = m.text(k.Name) + " changed in " + col.Title
+				where = m.path(c.Source.Path) + lineSuffix(c.Source.Line) + "   " + c.StateWords(now)
+			}
+		}
+		m.addEvent(event{now, "*", roleAccent, what, where})
+	}
+}
+
+func brokenFile(c *model.Column) *model.File {
+	if c == nil {
+		return nil
+	}
+	for i := range c.Files {
+		if c.Files[i].Status == model.FileMalformed || c.Files[i].Status == model.FileRefused {
+			return &c.Files[i]
+		}
+	}
+	return nil
+}

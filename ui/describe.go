@@ -1,0 +1,426 @@
+package ui
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"fusebox/model"
+)
+
+// describe says what the pane says about what the cursor is on: a cell, a row or a column.
+func (m *Model) describe() paneView {
+	line, col := m.line(), m.column()
+	switch {
+	case line == nil && col != nil:
+		return m.describeColumn(col)
+	case line == nil:
+		return paneView{title: []run{{"nothing is shown", roleTitle}}, parts: []panePart{blank(),
+			part("why", plain("no server matches the filter "+m.text(m.filterText))), blank(), part("keys", keyLine("esc", "clear the filter"))}}
+	case col == nil:
+		return m.describeRow(line)
+	default:
+		if cell := m.cell(); cell != nil {
+			return m.describeCell(line, cell, col)
+		}
+		return m.describeNothing(line, col)
+	}
+}
+
+func keyLine(key, text string) paneLine {
+	return paneLine{key: key, runs: []run{{text, roleText}}}
+}
+
+func (m *Model) describeCell(line *model.Line, cell *model.Cell, col *model.Column) paneView {
+	tall := m.h >= tallFrom
+	p := paneView{title: []run{{m.name(cell.Name), roleTitle}, {" in " + col.Title, roleDim}}, state: cell.State(), words: cell.StateWords(m.o.Now())}
+	add := func(ps ...panePart) { p.parts = append(p.parts, ps...) }
+	reason := cell.StateReason()
+	if cell.Overlays&model.OverlayStale != 0 {
+		add(blank(), part("stale", plain("its file is broken; this is the last good answer, from "+col.StaleAt.Format("15:04:05"))))
+	}
+	if reason.Text != "" {
+		why := []paneLine{plain(m.text(reason.Text))}
+		if !reason.DecidedBy.IsZero() && reason.DecidedBy.Path != cell.Source.Path || reason.DecidedBy.Line != cell.Source.Line && !reason.DecidedBy.IsZero() {
+			why = append(why, prose(run{m.path(reason.DecidedBy.Path) + lineSuffix(reason.DecidedBy.Line), roleText}))
+		}
+		add(blank(), part("why", why...))
+	}
+	where := []paneLine{plain(m.path(cell.Source.Path) + lineSuffix(cell.Source.Line))}
+	if tall && cell.Source.Key != "" {
+		where[0].runs = append(where[0].runs, run{"   " + m.text(cell.Source.Key), roleDim})
+	}
+	where = append(where, dimmed(reachOf(cell.Scope)))
+	add(blank(), part("where", where...))
+	if lines := m.beats(cell); len(lines) > 0 {
+		add(part("beats", lines...))
+	}
+	if lines := m.pendingLines(cell); len(lines) > 0 {
+		add(part("waits", lines...))
+	}
+	if cell.Definition != nil {
+		add(part("runs", m.definitionLines(cell.Definition)...))
+	}
+	if lines := m.findingLines(cell.Findings); len(lines) > 0 {
+		add(part("note", lines...))
+	}
+	add(blank(), part("keys", m.cellKeys(cell)...))
+	if tall {
+		if lines := m.alsoLines(line, cell); len(lines) > 0 {
+			add(blank(), part("also", lines...))
+		}
+	}
+	return p
+}
+
+func (m *Model) beats(cell *model.Cell) []paneLine {
+	var out []paneLine
+	for _, r := range cell.Replaces {
+		verb := string(r.Scope)
+		if r.Merged {
+			verb += ", merged into it"
+		}
+		out = append(out, prose(run{m.path(r.Source.Path) + lineSuffix(r.Source.Line) + " ", roleText}, run{verb, roleDim}))
+	}
+	return out
+}
+
+func (m *Model) pendingLines(cell *model.Cell) []paneLine {
+	var out []paneLine
+	for _, w := range cell.Pending {
+		s := styleOf(w.State)
+		info, _ := w.Reason.Code.Info()
+		out = append(out, prose(run{s.symbol + " ", s.symbolRole}, run{m.path(w.Source.Path) + lineSuffix(w.Source.Line) + " ", roleText},
+			run{string(w.Scope) + ", " + info.Words, roleDim}))
+	}
+	return out
+}
+
+// definitionLines says what would run: the command or the URL, then transport, folder, and the names of what it is given.
+func (m *Model) definitionLines(d *model.Definition) []paneLine {
+	out := []paneLine{plain(m.text(d.Display()))}
+	transport := string(d.Transport)
+	if d.Cwd != "" {
+		transport += "  in " + m.text(model.MaskText(d.Cwd))
+	}
+	out = append(out, prose(append([]run{{transport, roleDim}}, secretRuns(m, "  ", d.HeaderNames())...)...))
+	if names := d.EnvNames(); len(names) > 0 {
+		out = append(out, prose(secretRuns(m, "env  ", names)...))
+	}
+	return out
+}
+
+func secretRuns(m *Model, lead string, names []string) []run {
+	var out []run
+	for _, n := range names {
+		out = append(out, run{lead + m.text(n) + " " + model.Dots, roleDim})
+		lead = "  "
+	}
+	return out
+}
+
+func (m *Model) findingLines(findings []model.Finding) []paneLine {
+	var out []paneLine
+	for _, f := range findings {
+		sign := run{"· ", roleDim}
+		if f.Severity == model.Warning {
+			sign = run{"▴ ", roleWarn}
+		}
+		text := m.text(f.Text)
+		if f.Line > 0 {
+			text += " (line " + strconv.Itoa(f.Line) + ")"
+		}
+		out = append(out, prose(sign, run{text, roleText}))
+	}
+	return out
+}
+
+// cellKeys says what can be done here, and why not.
+func (m *Model) cellKeys(cell *model.Cell) []paneLine {
+	var out []paneLine
+	if at := cell.OpenAt(); !at.IsZero() && at.Path[0] != '$' {
+		out = append(out, keyLine("e", "open line "+strconv.Itoa(at.Line)))
+	}
+	out = append(out, keyLine("f", "files of the harness"), keyLine("Y", "copy path:line"))
+	return out
+}
+
+// alsoLines lists the same row in the other harnesses.
+func (m *Model) alsoLines(line *model.Line, except *model.Cell) []paneLine {
+	var out []paneLine
+	for _, i := range m.columns {
+		cell := line.Cells[i]
+		if cell == nil || cell == except {
+			continue
+		}
+		out = append(out, m.harnessLine(cell, m.snap.Columns[i]))
+	}
+	return out
+}
+
+// harnessLine is one harness's answer in a list: symbol, harness, word, place.
+func (m *Model) harnessLine(cell *model.Cell, col *model.Column) paneLine {
+	s := styleOf(cell.State())
+	word := cell.Word(m.o.Now())
+	if cell.State() == model.StateOK && cell.Tools != nil {
+		word = count(cell.Tools.Offered, "tool")
+	}
+	return cutLine(run{s.symbol + " ", s.symbolRole}, run{padRight(fit(col.Title, 13), 14), roleText}, run{padRight(word, 9) + " ", s.wordRole},
+		run{m.path(cell.Source.Path) + lineSuffix(cell.Source.Line), roleDim})
+}
+
+func (m *Model) describeNothing(line *model.Line, col *model.Column) paneView {
+	p := paneView{title: []run{{m.name(line.Server.Name), roleTitle}, {" in " + col.Title, roleDim}}, state: model.StateNone}
+	why := col.Title + " has no server of this name here"
+	if line.Tag != "" {
+		for _, c := range line.Server.Cells {
+			if c.Harness == col.ID {
+				why = col.Title + " has another definition of this name: see its other row"
+			}
+		}
+	}
+	p.parts = []panePart{blank(), part("why", plain(why)), blank()}
+	if lines := m.alsoLines(line, nil); len(lines) > 0 {
+		p.parts = append(p.parts, part("also", lines...), blank())
+	}
+	p.parts = append(p.parts, part("keys", keyLine("f", "files of "+col.Title)))
+	return p
+}
+
+func (m *Model) describeRow(line *model.Line) paneView {
+	srv := line.Server
+	p := paneView{title: []run{{m.name(srv.Name), roleTitle}, {"  row", roleDim}}}
+	add := func(ps ...panePart) { p.parts = append(p.parts, ps...) }
+	if len(srv.Definitions) > line.Definition {
+		lines := m.definitionLines(srv.Definitions[line.Definition])[:1]
+		same := "the same in all"
+		if srv.Drift() {
+			same = count(len(srv.Definitions), "definition") + " under this name"
+		}
+		add(blank(), part("runs", append(lines, dimmed(same))...))
+	}
+	if len(srv.SameAs) > 0 {
+		names := make([]string, len(srv.SameAs))
+		for i, n := range srv.SameAs {
+			names[i] = m.name(n)
+		}
+		add(part("same", prose(run{"also called ", roleDim}, run{strings.Join(names, ", "), roleText})))
+	}
+	var lines []paneLine
+	for _, i := range m.columns {
+		if cell := line.Cells[i]; cell != nil {
+			lines = append(lines, m.harnessLine(cell, m.snap.Columns[i]))
+		}
+	}
+	add(blank(), part("in", lines...))
+	keys := []paneLine{keyLine("→", "to the cells")}
+	if at := m.place(); !at.IsZero() && at.Path[0] != '$' {
+		keys = append(keys, keyLine("e", "open "+m.path(at.Path)+lineSuffix(at.Line)))
+	}
+	add(blank(), part("keys", keys...))
+	return p
+}
+
+func (m *Model) describeColumn(col *model.Column) paneView {
+	p := paneView{title: []run{{col.Title, roleTitle}, {"  column", roleDim}}}
+	add := func(ps ...panePart) { p.parts = append(p.parts, ps...) }
+	if f := brokenFile(col); f != nil {
+		p.state, p.words = model.StateError, "broken file"
+		at := f.Path
+		why := []paneLine{prose(run{m.path(at) + position3(f.Line, f.Column), roleBad}), plain(m.text(trimPosition(f.Note)))}
+		why = append(why, contextLines(f.Context)...)
+		add(blank(), part("why", why...))
+		if col.Broken != nil {
+			add(blank(), part("so", plain(m.text(col.Broken.Text))))
+		}
+		if col.Stale {
+			add(blank(), part("shown", dimmed("the last good cells, from "+col.StaleAt.Format("15:04:05")+"; they are marked ~ and no key acts on them")))
+		}
+	} else {
+		t := col.Totals()
+		add(blank(), part("loads", plain(fmt.Sprintf("%d of %s", t.Loads, count(t.Servers, "server")))))
+		if col.Untrusted {
+			add(part("trust", prose(run{"? ", roleWarn}, run{"this folder is not trusted, so none of what waits is loaded", roleText})))
+		}
+	}
+	var notes []paneLine
+	for _, n := range col.Notes {
+		line := prose(run{"▴ ", roleWarn}, run{m.text(n.Text), roleText})
+		notes = append(notes, line)
+	}
+	if len(notes) > 0 {
+		add(blank(), part("note", notes...))
+	}
+	known := map[model.Verified]string{model.VerifiedRun: "observed on the real program", model.VerifiedSource: "read in its source",
+		model.VerifiedDocs: "from documentation only, not verified"}[col.Verified]
+	add(blank(), part("rules", plain(known+", version "+col.VersionChecked)))
+	var blind []paneLine
+	for _, b := range col.BlindSpots {
+		blind = append(blind, dimmed(b.Text))
+	}
+	if len(blind) > 0 {
+		add(part("unseen", blind...))
+	}
+	keys := []paneLine{}
+	if at := m.place(); !at.IsZero() && at.Path[0] != '$' {
+		keys = append(keys, keyLine("e", "open "+m.path(at.Path)+lineSuffix(at.Line)))
+	}
+	keys = append(keys, keyLine("f", "files of "+col.Title), keyLine("r", "read its files again"))
+	add(blank(), part("keys", keys...))
+	return p
+}
+
+func position3(line, column int) string {
+	s := lineSuffix(line)
+	if s != "" && column > 0 {
+		s += ":" + strconv.Itoa(column)
+	}
+	return s
+}
+
+// trimPosition drops a leading "LINE:COLUMN: ", which is shown beside the path.
+func trimPosition(note string) string {
+	parts := strings.SplitN(note, ": ", 2)
+	if len(parts) == 2 && strings.Trim(parts[0], "0123456789:") == "" {
+		return parts[1]
+	}
+	return note
+}
+
+// contextLines shows the lines round a syntax error, values hidden, and a mark under the place.
+func contextLines(c *model.Context) []paneLine {
+	if c == nil {
+		return nil
+	}
+	var out []paneLine
+	for _, l := range c.Lines {
+		r := roleDim
+		if l.Number == c.Line {
+			r = roleText
+		}
+		out = append(out, cutLine(run{fmt.Sprintf("%-4d", l.Number), roleDim}, run{model.Clean(l.Text), r}))
+		if l.Number == c.Line {
+			out = append(out, cutLine(run{strings.Repeat(" ", 4+min(max(c.Mark-1, 0), 60)) + "^ here", roleBad}))
+		}
+	}
+	return out
+}
+
+// whyLine is the one line about the cursor over the footer of a window without a pane.
+func (m *Model) whyLine() []run {
+	line, col, cell := m.line(), m.column(), m.cell()
+	switch {
+	case line == nil && col != nil:
+		if f := brokenFile(col); f != nil {
+			return []run{{"✗ ", roleBad}, {m.path(f.Path) + position3(f.Line, f.Column) + "  ", roleText}, {m.text(trimPosition(f.Note)), roleDim}}
+		}
+		t := col.Totals()
+		return []run{{col.Title + "  ", roleText}, {fmt.Sprintf("loads %d of %s", t.Loads, count(t.Servers, "server")), roleDim}}
+	case line == nil:
+		return []run{{"no server matches the filter", roleDim}}
+	case col == nil:
+		return []run{{m.name(line.Server.Name) + "  ", roleText}, {m.rowSummary(line), roleDim}}
+	case cell == nil:
+		return []run{{"· ", roleDim}, {m.name(line.Server.Name) + " is not in " + col.Title, roleDim}}
+	}
+	s := styleOf(cell.State())
+	why := m.text(cell.StateReason().Text)
+	if why == "" {
+		why = cell.StateWords(m.o.Now())
+	}
+	at := cell.OpenAt()
+	place := "   " + m.path(at.Path) + lineSuffix(at.Line)
+	head := []run{{s.symbol + " ", s.symbolRole}, {m.name(cell.Name) + " in " + col.Title + "  ", roleText}}
+	room := m.w - 4 - runsWidth(head) - textWidth(place)
+	if textWidth(why) > room && room >= 12 {
+		why = fit(why, room)
+	}
+	return append(head, run{why + place, roleDim})
+}
+
+func (m *Model) rowSummary(line *model.Line) string {
+	n := map[model.State]int{}
+	for _, i := range m.columns {
+		if c := line.Cells[i]; c != nil {
+			n[c.State()]++
+		}
+	}
+	on := n[model.StateConfigured] + n[model.StateOK]
+	parts := []string{"on in " + strconv.Itoa(on)}
+	for _, x := range []struct {
+		s    model.State
+		word string
+	}{{model.StateDisabled, "off in "}, {model.StateUnapproved, "waits in "}, {model.StateUnauthenticated, "needs a sign-in in "},
+		{model.StateError, "cannot load in "}, {model.StateAwaitingReconnect, "to reload in "}, {model.StateUnknown, "unseen in "}} {
+		if n[x.s] > 0 {
+			parts = append(parts, x.word+strconv.Itoa(n[x.s]))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// hints are the footer's keys for what the cursor is on, in the order of their worth.
+func (m *Model) hints() []hint {
+	var out []hint
+	add := func(a action, label string) {
+		if m.against(a) != "" && a != actionHelp {
+			return
+		}
+		if h, ok := m.keys.hint(a, label); ok {
+			out = append(out, h)
+		}
+	}
+	cell, col, line := m.cell(), m.column(), m.line()
+	if m.paneFocus {
+		add(actionBack, "back")
+	}
+	switch {
+	case line == nil && col != nil:
+		if f := brokenFile(col); f != nil {
+			add(actionEdit, editLabel(m.place()))
+		}
+		add(actionFiles, "files")
+		out = append(out, hint{"↓", "to the rows", actionDown})
+		add(actionReread, "read again")
+	case col == nil && line != nil:
+		out = append(out, hint{"→", "to the cells", actionRight})
+		add(actionEdit, "edit")
+	default:
+		switch cell.State() {
+		case model.StateError:
+			add(actionEdit, "open the line")
+			add(actionEnter, "why")
+		case model.StateNone:
+			add(actionFiles, "files")
+		case model.StateDisabled:
+			add(actionEnter, "why")
+			add(actionEdit, "edit")
+		case model.StateUnapproved:
+			add(actionEnter, "why")
+			add(actionEdit, "edit")
+		case model.StateAwaitingReconnect:
+			add(actionEnter, "how to reload")
+		default:
+			add(actionEnter, "detail")
+			add(actionEdit, "edit")
+		}
+	}
+	add(actionNextWaiting, "")
+	add(actionFilter, "")
+	add(actionSort, "sort: "+m.sort.String())
+	if cell != nil {
+		add(actionFiles, "files")
+	}
+	add(actionZoom, "")
+	add(actionCopy, "")
+	add(actionPalette, "")
+	add(actionQuit, "")
+	return out
+}
+
+func editLabel(at model.Location) string {
+	if at.Line > 0 {
+		return "open line " + strconv.Itoa(at.Line)
+	}
+	return "open it"
+}

@@ -1,0 +1,554 @@
+package ui
+
+import (
+	tea "github.com/charmbracelet/bubbletea"
+
+	"fusebox/model"
+)
+
+// key handles one key. What is typed into a text goes to the text, before any action.
+func (m *Model) key(k tea.KeyMsg) tea.Cmd {
+	if m.toast != nil {
+		m.toast = nil // any key ends a toast, and acts as usual
+	}
+	if k.Type == tea.KeyRunes && len(k.Runes) > 1 && !k.Paste {
+		return nil // the rest of a torn escape sequence
+	}
+	a := m.keys.byKey[k.String()]
+	if a == actionQuitNow {
+		return m.quit()
+	}
+	if a == actionSuspend {
+		return tea.Suspend
+	}
+	switch m.overlay {
+	case overlayFilter:
+		return m.filterKey(k)
+	case overlayPalette:
+		return m.paletteKey(k)
+	case overlayHelp:
+		return m.helpKey(a, k)
+	}
+	if a == actionNone {
+		return nil
+	}
+	return m.act(a)
+}
+
+func (m *Model) quit() tea.Cmd {
+	m.stop()
+	return tea.Quit
+}
+
+// act does an action, or says why it cannot.
+func (m *Model) act(a action) tea.Cmd {
+	if why := m.against(a); why != "" {
+		m.say([]run{{"· ", roleDim}, {why, roleText}}, toastFor)
+		return m.wakeAt(m.o.Now().Add(toastFor))
+	}
+	switch a {
+	case actionLeft, actionRight, actionUp, actionDown, actionFirst, actionLast, actionHalfDown, actionHalfUp, actionPageDown, actionPageUp:
+		m.move(a)
+	case actionNextWaiting:
+		m.nextWaiting(1)
+	case actionPreviousWaiting:
+		m.nextWaiting(-1)
+	case actionFocus:
+		m.paneFocus = !m.paneFocus && m.hasPane()
+		m.paneOffset = 0
+	case actionEnter:
+		m.enter()
+	case actionBack:
+		m.back()
+	case actionZoom:
+		switch {
+		case m.zoom != zoomNone:
+			m.zoom = zoomNone
+		case m.paneFocus:
+			m.zoom = zoomPane
+		default:
+			m.zoom = zoomGrid
+		}
+	case actionFiles:
+		if m.view == viewFiles {
+			m.view = viewGrid
+		} else {
+			m.openFiles()
+		}
+	case actionFilter:
+		m.overlay = overlayFilter
+		m.typed = textLine{m.filterText}
+	case actionSort:
+		m.sort = (m.sort + 1) % sortModes
+		m.reorder()
+	case actionReread:
+		return m.reread(m.column().ID)
+	case actionRereadAll:
+		return m.reread()
+	case actionEdit:
+		return m.edit()
+	case actionCopy:
+		what, _ := m.copyable()
+		return m.copy(what)
+	case actionCopyPlace:
+		_, place := m.copyable()
+		return m.copy(place)
+	case actionPalette:
+		m.overlay = overlayPalette
+		m.palette = palette{}
+	case actionHelp:
+		m.overlay = overlayHelp
+		m.helpOffset = 0
+	case actionQuit:
+		if m.view != viewGrid {
+			m.view = viewGrid
+			return nil
+		}
+		return m.quit()
+	}
+	return nil
+}
+
+// against says why an action cannot be done now; "" when it can.
+func (m *Model) against(a action) string {
+	switch a {
+	case actionReread:
+		switch {
+		case m.o.Source == nil:
+			return "nothing is read again here"
+		case m.column() == nil:
+			return "r reads one harness: put the cursor on a cell or a heading; R reads all"
+		}
+	case actionRereadAll:
+		if m.o.Source == nil {
+			return "nothing is read again here"
+		}
+	case actionFiles:
+		if m.column() == nil {
+			return "f shows the files of one harness: put the cursor on a cell or a heading"
+		}
+	case actionEdit:
+		if m.o.Editor == nil {
+			return "there is no editor here"
+		}
+		if at := m.place(); at.IsZero() || at.Path[0] == '$' {
+			return "there is no line to open here"
+		}
+	case actionCopy, actionCopyPlace:
+		what, place := m.copyable()
+		if m.o.Copy == nil {
+			return "there is no clipboard here"
+		}
+		if a == actionCopy && what == "" || a == actionCopyPlace && place == "" {
+			return "there is nothing to copy here"
+		}
+	case actionNextWaiting, actionPreviousWaiting:
+		if m.view != viewGrid && m.view != viewDetail {
+			return "n goes through the cells of the grid: esc first"
+		}
+		if m.waitingCells() == 0 {
+			return "nothing waits for you"
+		}
+	case actionFocus:
+		if !m.hasPane() {
+			return "the pane opens with enter in a window this narrow"
+		}
+	case actionZoom:
+		if m.view != viewGrid || m.w < paneFrom {
+			return "there is nothing to zoom: the window shows one thing already"
+		}
+	case actionFilter, actionSort:
+		if m.view != viewGrid {
+			return "this view has no filter and no order of its own: esc first"
+		}
+	}
+	return ""
+}
+
+// hasPane tells whether grid and pane are both on the screen, or the pane could be.
+func (m *Model) hasPane() bool { return m.w >= paneFrom && m.view == viewGrid && len(m.snap.Lines) > 0 }
+
+func (m *Model) move(a action) {
+	step := layoutLines(m.h).count
+	switch m.view {
+	case viewFiles:
+		m.moveFiles(a, step)
+		return
+	case viewDetail:
+		m.moveDetail(a, step)
+		return
+	}
+	if m.paneFocus || m.zoom == zoomPane {
+		m.moveDetail(a, step)
+		return
+	}
+	m.paneOffset = 0
+	switch a {
+	case actionLeft:
+		m.cursor.col--
+	case actionRight:
+		m.cursor.col++
+	case actionUp:
+		if m.cursor.row > 0 || m.cursor.col >= 0 {
+			m.cursor.row--
+		}
+	case actionDown:
+		m.cursor.row++
+	case actionFirst:
+		m.cursor.row = 0
+	case actionLast:
+		m.cursor.row = len(m.lines) - 1
+	case actionHalfDown:
+		m.cursor.row += max(1, step/2)
+	case actionHalfUp:
+		m.cursor.row = max(0, m.cursor.row-max(1, step/2))
+	case actionPageDown:
+		m.cursor.row += max(1, step)
+	case actionPageUp:
+		m.cursor.row = max(0, m.cursor.row-max(1, step))
+	}
+	if m.w < narrowBelow && m.cursor.col < 0 {
+		m.cursor.col = 0
+	}
+	m.clamp()
+}
+
+// moveDetail scrolls the pane; left and right go to the next harness.
+func (m *Model) moveDetail(a action, step int) {
+	switch a {
+	case actionLeft:
+		m.cursor.col--
+		m.paneOffset = 0
+	case actionRight:
+		m.cursor.col++
+		m.paneOffset = 0
+	case actionUp:
+		m.paneOffset--
+	case actionDown:
+		m.paneOffset++
+	case actionFirst:
+		m.paneOffset = 0
+	case actionLast:
+		m.paneOffset = 1 << 20
+	case actionHalfDown:
+		m.paneOffset += max(1, step/2)
+	case actionHalfUp:
+		m.paneOffset -= max(1, step/2)
+	case actionPageDown:
+		m.paneOffset += max(1, step)
+	case actionPageUp:
+		m.paneOffset -= max(1, step)
+	}
+	m.paneOffset = max(0, m.paneOffset) // the drawing bounds it from above
+	m.clamp()
+}
+
+// waits tells whether a cell waits for somebody. An untrusted folder is said by the heading: its cells are passed over.
+func (m *Model) waits(line *model.Line, column int) bool {
+	cell := line.Cells[column]
+	return cell != nil && cell.State().NeedsPerson() && !blanket(m.snap.Columns[column], cell)
+}
+
+func (m *Model) waitingCells() int {
+	n := 0
+	for _, l := range m.lines {
+		for _, c := range m.columns {
+			if m.waits(&m.snap.Lines[l], c) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// nextWaiting moves to the next (1) or previous (-1) cell that waits, in reading order, round the end.
+func (m *Model) nextWaiting(step int) {
+	total := len(m.lines) * len(m.columns)
+	if total == 0 {
+		return
+	}
+	at := max(m.cursor.row, 0)*len(m.columns) + max(m.cursor.col, 0)
+	if m.cursor.row < 0 || m.cursor.col < 0 {
+		if step > 0 {
+			at--
+		}
+	}
+	for range total {
+		at = (at + step + total) % total
+		row, col := at/len(m.columns), at%len(m.columns)
+		if m.waits(&m.snap.Lines[m.lines[row]], m.columns[col]) {
+			m.cursor = position{row, col}
+			m.paneOffset = 0
+			return
+		}
+	}
+}
+
+// enter goes in: to the pane, to the files of a heading.
+func (m *Model) enter() {
+	switch {
+	case m.view != viewGrid || len(m.snap.Lines) == 0:
+	case m.cursor.row < 0:
+		m.openFiles()
+	case m.w < paneFrom || m.zoom == zoomGrid:
+		m.view = viewDetail
+		m.paneOffset = 0
+	default:
+		m.paneFocus = true
+		m.paneOffset = 0
+	}
+}
+
+// back goes one step: zoom, view, focus, filter. It never quits.
+func (m *Model) back() {
+	switch {
+	case m.view != viewGrid:
+		m.view = viewGrid
+		m.paneOffset = 0
+	case m.zoom != zoomNone:
+		m.zoom = zoomNone
+	case m.paneFocus:
+		m.paneFocus = false
+		m.paneOffset = 0
+	case m.filterText != "":
+		m.filterText = ""
+		m.reorder()
+	}
+}
+
+func (m *Model) reorder() {
+	harness, name, definition := m.under()
+	m.lines = order(m.snap, parseFilter(m.filterText), m.sort, m.columns)
+	m.top = 0
+	m.seek(harness, name, definition)
+}
+
+// filterKey types the filter; it acts while it is typed.
+func (m *Model) filterKey(k tea.KeyMsg) tea.Cmd {
+	switch k.Type {
+	case tea.KeyEnter:
+		m.overlay = overlayNone
+		return nil
+	case tea.KeyEsc:
+		m.overlay = overlayNone
+		m.typed.text = ""
+	case tea.KeyTab:
+		m.typed.text = complete(m.typed.text, facets(m.snap))
+	case tea.KeyUp:
+		m.move(actionUp)
+		return nil
+	case tea.KeyDown:
+		m.move(actionDown)
+		return nil
+	default:
+		if !m.typed.key(k) {
+			return nil
+		}
+	}
+	m.filterText = m.typed.text
+	m.reorder()
+	return nil
+}
+
+func (m *Model) helpKey(a action, k tea.KeyMsg) tea.Cmd {
+	step := max(1, m.h/2)
+	switch a {
+	case actionBack, actionQuit, actionHelp, actionEnter:
+		m.overlay = overlayNone
+	case actionDown:
+		m.helpOffset++
+	case actionUp:
+		m.helpOffset--
+	case actionHalfDown, actionPageDown:
+		m.helpOffset += step
+	case actionHalfUp, actionPageUp:
+		m.helpOffset -= step
+	case actionFirst:
+		m.helpOffset = 0
+	case actionLast:
+		m.helpOffset = 1 << 20
+	case actionFilter, actionPalette:
+		m.overlay = overlayPalette
+		m.palette = palette{}
+	}
+	m.helpOffset = max(0, m.helpOffset)
+	return nil
+}
+
+func (m *Model) reread(ids ...model.HarnessID) tea.Cmd {
+	source := m.o.Source
+	return m.guarded(func() tea.Msg { return rereadMsg{source.Reread(ids...)} })
+}
+
+// place is the line that e opens: in files the selected file, else what decides the cell, else the file of the row or column.
+func (m *Model) place() model.Location {
+	if m.view == viewFiles {
+		if f := m.selectedFile(); f != nil && f.Status != model.FileAbsent {
+			return model.Location{Path: f.Path, Line: max(f.Line, 1), Column: f.Column}
+		}
+		return model.Location{}
+	}
+	if c := m.cell(); c != nil {
+		return c.OpenAt()
+	}
+	if line := m.line(); line != nil {
+		for _, c := range line.Cells {
+			if c != nil && (m.cursor.col < 0 || c.Definition == nil) {
+				return c.OpenAt()
+			}
+		}
+		return model.Location{}
+	}
+	if col := m.column(); col != nil {
+		if col.Broken != nil && col.Broken.Path != "" {
+			return col.Broken.Location
+		}
+		if f := brokenFile(col); f != nil {
+			return model.Location{Path: f.Path, Line: max(f.Line, 1), Column: f.Column}
+		}
+		for _, f := range col.Files {
+			if f.Status == model.FileRead && f.Path != "" && f.Path[0] != '$' {
+				return model.Location{Path: f.Path, Line: 1}
+			}
+		}
+	}
+	return model.Location{}
+}
+
+func (m *Model) edit() tea.Cmd {
+	at := m.place()
+	cmd := m.o.Editor(at.Path, max(at.Line, 1), at.Column)
+	if cmd == nil {
+		m.fail("there is no editor: set EDITOR")
+		return nil
+	}
+	return tea.ExecProcess(cmd, func(err error) tea.Msg { return editorMsg{err} })
+}
+
+// copyable returns the thing under the cursor and its path:line.
+func (m *Model) copyable() (what, place string) {
+	at := m.place()
+	if !at.IsZero() {
+		place = at.Path + lineSuffix(at.Line)
+	}
+	switch {
+	case m.view == viewFiles:
+		if f := m.selectedFile(); f != nil {
+			return f.Path, f.Path
+		}
+	case m.line() != nil:
+		what = m.line().Server.Name
+	case m.column() != nil:
+		what = m.column().Title
+	}
+	return model.Clean(what), model.Clean(place)
+}
+
+func (m *Model) copy(text string) tea.Cmd {
+	put := m.o.Copy
+	return m.guarded(func() tea.Msg {
+		how, err := put(text)
+		return copiedMsg{text, how, err}
+	})
+}
+
+// clickZone is a place on the screen that a click acts on.
+type clickZone struct {
+	x, y, width int
+	filter      string // a click filters by this
+}
+
+func (m *Model) mouse(e tea.MouseMsg) tea.Cmd {
+	if e.Action != tea.MouseActionPress || m.overlay == overlayPalette || m.overlay == overlayFilter {
+		return nil
+	}
+	switch e.Button {
+	case tea.MouseButtonWheelDown:
+		return m.wheel(1)
+	case tea.MouseButtonWheelUp:
+		return m.wheel(-1)
+	case tea.MouseButtonLeft:
+		m.toast = nil
+		return m.click(e.X, e.Y)
+	}
+	return nil
+}
+
+func (m *Model) wheel(step int) tea.Cmd {
+	switch {
+	case m.overlay == overlayHelp:
+		m.helpOffset = max(0, m.helpOffset+3*step)
+	case m.view == viewDetail || m.paneFocus || m.zoom == zoomPane:
+		m.paneOffset = max(0, m.paneOffset+3*step)
+	case m.view == viewFiles:
+		m.moveFiles(map[bool]action{true: actionDown, false: actionUp}[step > 0], 1)
+	default:
+		m.cursor.row = max(0, min(m.cursor.row+step, len(m.lines)-1))
+		m.clamp()
+	}
+	return nil
+}
+
+// click moves the cursor; on the cursor's own cell it is enter. It never writes or launches.
+func (m *Model) click(x, y int) tea.Cmd {
+	if m.overlay == overlayHelp {
+		m.overlay = overlayNone
+		return nil
+	}
+	for _, z := range m.zones {
+		if y == z.y && x >= z.x && x < z.x+z.width {
+			m.view = viewGrid
+			m.filterText = z.filter
+			m.reorder()
+			return nil
+		}
+	}
+	if m.view == viewFiles {
+		m.clickFile(y)
+		return nil
+	}
+	if m.view != viewGrid || len(m.snap.Lines) == 0 {
+		return nil
+	}
+	lines := layoutLines(m.h)
+	if m.w < narrowBelow {
+		if row := m.narrowRowAt(y); row >= 0 {
+			m.goTo(position{row, m.cursor.col})
+		}
+		return nil
+	}
+	l := m.gridLayout()
+	if l.pane > 0 && x >= l.grid {
+		m.paneFocus = true
+		return nil
+	}
+	col := -1
+	if x >= l.zone() {
+		col = m.first + (x-l.zone())/l.pitch
+		if (x-l.zone())/l.pitch >= l.visible || col >= len(m.columns) {
+			return nil
+		}
+	}
+	switch {
+	case y == lines.headings || y == lines.headings+1:
+		if col >= 0 {
+			m.goTo(position{-1, col})
+		}
+	case y >= lines.rows && y < lines.rows+lines.count:
+		if row := m.top + y - lines.rows; row < len(m.lines) {
+			m.goTo(position{row, col})
+		}
+	}
+	return nil
+}
+
+func (m *Model) goTo(p position) {
+	m.paneFocus = false
+	if m.cursor == p {
+		m.enter()
+		return
+	}
+	m.cursor = p
+	m.paneOffset = 0
+	m.clamp()
+}

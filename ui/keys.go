@@ -1,0 +1,163 @@
+package ui
+
+// action is something that a key does.
+type action uint8
+
+const (
+	actionNone action = iota
+	actionLeft
+	actionRight
+	actionUp
+	actionDown
+	actionFirst
+	actionLast
+	actionHalfDown
+	actionHalfUp
+	actionPageDown
+	actionPageUp
+	actionNextWaiting
+	actionPreviousWaiting
+	actionFocus
+	actionEnter
+	actionBack
+	actionZoom
+	actionFilter
+	actionSort
+	actionFiles
+	actionReread
+	actionRereadAll
+	actionEdit
+	actionCopy
+	actionCopyPlace
+	actionPalette
+	actionHelp
+	actionQuit
+	actionQuitNow
+	actionSuspend
+)
+
+// keyGroup is a paragraph of the help.
+type keyGroup string
+
+const (
+	groupMove keyGroup = "move"
+	groupTake keyGroup = "take away"
+	groupLook keyGroup = "look"
+	groupAct  keyGroup = "act"
+)
+
+// binding is a row of the key table: which keys do what, and how footer, help and palette call it.
+type binding struct {
+	action action
+	keys   []string // as Bubble Tea names them
+	show   string   // as people read them; the first word stands in the footer
+	label  string   // in the footer
+	title  string   // in the palette; "" keeps it out
+	danger bool     // writes or launches: asks first, is gone with --read-only
+}
+
+// helpRow is a line of the help: it may speak for several bindings.
+type helpRow struct {
+	group   keyGroup
+	show    string
+	text    string
+	actions []action
+}
+
+// bindings is the key table. Footer, help, palette and the README's table come from it.
+func bindings() []binding {
+	return []binding{
+		{actionLeft, []string{"h", "left"}, "h", "left", "", false},
+		{actionDown, []string{"j", "down"}, "j", "down", "", false},
+		{actionUp, []string{"k", "up"}, "k", "up", "", false},
+		{actionRight, []string{"l", "right"}, "l", "right", "", false},
+		{actionFirst, []string{"g", "home"}, "g", "first", "Go to the first row", false},
+		{actionLast, []string{"G", "end"}, "G", "last", "Go to the last row", false},
+		{actionHalfDown, []string{"ctrl+d"}, "ctrl+d", "half a page", "", false},
+		{actionHalfUp, []string{"ctrl+u"}, "ctrl+u", "half a page", "", false},
+		{actionPageDown, []string{"pgdown"}, "pgdn", "page", "", false},
+		{actionPageUp, []string{"pgup"}, "pgup", "page", "", false},
+		{actionNextWaiting, []string{"n"}, "n", "next waiting", "Go to the next cell that waits for you", false},
+		{actionPreviousWaiting, []string{"N"}, "N", "last waiting", "Go to the previous cell that waits for you", false},
+		{actionFocus, []string{"tab"}, "tab", "grid or pane", "Move the focus between grid and pane", false},
+		{actionEnter, []string{"enter"}, "enter", "detail", "Show the detail", false},
+		{actionBack, []string{"esc"}, "esc", "back", "Go one step back", false},
+		{actionZoom, []string{"z"}, "z", "zoom", "Zoom what has the focus", false},
+		{actionFiles, []string{"f"}, "f", "files", "Show the files of the harness", false},
+		{actionFilter, []string{"/"}, "/", "filter", "Filter the servers", false},
+		{actionSort, []string{"s"}, "s", "sort", "Sort by name or by severity", false},
+		{actionReread, []string{"r"}, "r", "read again", "Read the files of this harness again", false},
+		{actionRereadAll, []string{"R"}, "R", "read all again", "Read all files again", false},
+		{actionEdit, []string{"e"}, "e", "edit", "Open the deciding line in $EDITOR", false},
+		{actionCopy, []string{"y"}, "y", "copy name", "Copy the name", false},
+		{actionCopyPlace, []string{"Y"}, "Y", "copy path", "Copy path:line", false},
+		{actionPalette, []string{":"}, ":", "all", "", false},
+		{actionHelp, []string{"?"}, "?", "help", "Show the keys", false},
+		{actionQuit, []string{"q"}, "q", "quit", "Quit", false},
+		{actionQuitNow, []string{"ctrl+c"}, "ctrl+c", "quit", "", false},
+		{actionSuspend, []string{"ctrl+z"}, "ctrl+z", "suspend", "Suspend", false},
+	}
+}
+
+// helpRows is what the help says, in the order of its groups. Every action of the key table stands in one row.
+func helpRows() []helpRow {
+	return []helpRow{
+		{groupMove, "h j k l", "cell; up: headings, left: names", []action{actionLeft, actionDown, actionUp, actionRight}},
+		{groupMove, "g G ctrl+d u", "ends, half a page", []action{actionFirst, actionLast, actionHalfDown, actionHalfUp, actionPageDown, actionPageUp}},
+		{groupMove, "n N", "next, last that waits for you", []action{actionNextWaiting, actionPreviousWaiting}},
+		{groupMove, "tab", "grid or pane", []action{actionFocus}},
+		{groupMove, "z", "zoom it", []action{actionZoom}},
+		{groupMove, "enter esc", "in, back", []action{actionEnter, actionBack}},
+		{groupMove, "q ctrl+c", "quit", []action{actionQuit, actionQuitNow}},
+		{groupTake, "e", "open the line in $EDITOR", []action{actionEdit}},
+		{groupTake, "y Y", "copy name, path:line", []action{actionCopy, actionCopyPlace}},
+		{groupTake, ":", "every action by name", []action{actionPalette}},
+		{groupTake, "?", "this help", []action{actionHelp}},
+		{groupTake, "ctrl+z", "suspend", []action{actionSuspend}},
+		{groupLook, "f", "files of the harness", []action{actionFiles}},
+		{groupLook, "/", "filter", []action{actionFilter}},
+		{groupLook, "s", "sort", []action{actionSort}},
+		{groupLook, "r R", "read column, all", []action{actionReread, actionRereadAll}},
+	}
+}
+
+// keyTable finds bindings by key and by action.
+type keyTable struct {
+	rows     []binding
+	byKey    map[string]action
+	byAction map[action]binding
+}
+
+// newKeyTable makes the table; with readOnly what writes or launches is left out.
+func newKeyTable(readOnly bool) keyTable {
+	t := keyTable{byKey: map[string]action{}, byAction: map[action]binding{}}
+	for _, b := range bindings() {
+		if b.danger && readOnly {
+			continue
+		}
+		t.rows = append(t.rows, b)
+		t.byAction[b.action] = b
+		for _, k := range b.keys {
+			t.byKey[k] = b.action
+		}
+	}
+	return t
+}
+
+// hint is a key with its label in the footer.
+type hint struct {
+	key, label string
+	action     action
+}
+
+// hint returns the footer's form of an action; label "" takes the table's own.
+func (t keyTable) hint(a action, label string) (hint, bool) {
+	b, ok := t.byAction[a]
+	if !ok {
+		return hint{}, false
+	}
+	if label == "" {
+		label = b.label
+	}
+	return hint{b.show, label, a}, true
+}

@@ -1,0 +1,53 @@
+package ui
+
+import (
+	tea "github.com/charmbracelet/bubbletea"
+
+	"fusebox/model"
+)
+
+// textLine is a line that is being typed. The caret is always at its end: filters and names of actions are short.
+type textLine struct {
+	text string
+}
+
+// key edits the line and tells whether the key was for it.
+func (t *textLine) key(k tea.KeyMsg) bool {
+	switch k.Type {
+	case tea.KeyRunes, tea.KeySpace:
+		// More than one rune that is no paste is the rest of a torn escape sequence.
+		if len(k.Runes) > 1 && !k.Paste {
+			return true
+		}
+		if k.Alt {
+			return true
+		}
+		s := model.Clean(string(k.Runes))
+		if k.Type == tea.KeySpace {
+			s = " "
+		}
+		if len(t.text)+len(s) <= 200 {
+			t.text += s
+		}
+		return true
+	case tea.KeyBackspace, tea.KeyCtrlH:
+		if r := []rune(t.text); len(r) > 0 {
+			t.text = string(r[:len(r)-1])
+		}
+		return true
+	case tea.KeyCtrlU:
+		t.text = ""
+		return true
+	case tea.KeyCtrlW:
+		r := []rune(t.text)
+		for len(r) > 0 && r[len(r)-1] == ' ' {
+			r = r[:len(r)-1]
+		}
+		for len(r) > 0 && r[len(r)-1] != ' ' {
+			r = r[:len(r)-1]
+		}
+		t.text = string(r)
+		return true
+	}
+	return false
+}
