@@ -218,6 +218,7 @@ func (s *Snapshot) makeLines() {
 		var labels []string
 		if srv.Drift() {
 			srv.Tags = tags(srv.Definitions)
+			sort.Sort(byTag{srv}) // so that the order does not hang on who has which
 			labels = srv.Tags
 		}
 		for i := range max(1, len(srv.Definitions)) {
@@ -246,6 +247,16 @@ func (s *Snapshot) makeLines() {
 			}
 		}
 	}
+}
+
+// byTag sorts a server's definitions by their tags.
+type byTag struct{ *Server }
+
+func (s byTag) Len() int           { return len(s.Definitions) }
+func (s byTag) Less(i, j int) bool { return s.Tags[i] < s.Tags[j] }
+func (s byTag) Swap(i, j int) {
+	s.Definitions[i], s.Definitions[j] = s.Definitions[j], s.Definitions[i]
+	s.Tags[i], s.Tags[j] = s.Tags[j], s.Tags[i]
 }
 
 // Column returns the column of a harness, or nil.

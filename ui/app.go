@@ -120,6 +120,9 @@ type Model struct {
 	typed      textLine
 	sort       sortMode
 
+	tallies []tally // by column of the snapshot
+	longest int     // width of the widest shown name with its tag, as far as the layout cares
+
 	changed map[model.CellKey]time.Time // until when a cell is marked
 	lately  []event
 	toast   *toast
@@ -251,7 +254,12 @@ func (m *Model) show(s *model.Snapshot) {
 	m.snap = s
 	m.redactor = nil
 	m.columns = shownColumns(s)
+	m.tallies = make([]tally, len(s.Columns))
+	for i, col := range s.Columns {
+		m.tallies[i] = newTally(col)
+	}
 	m.lines = order(s, parseFilter(m.filterText), m.sort, m.columns)
+	m.longest = m.longestName()
 	m.seek(harness, name, definition)
 }
 

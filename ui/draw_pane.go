@@ -61,8 +61,8 @@ func layoutPane(p *paneView, width int) [][]run {
 		label := part.label
 		for _, l := range part.lines {
 			for _, broken := range breakPaneLine(l, width-indent) {
-				head := run{padRight(label, indent), roleDim}
-				lines = append(lines, append([]run{head}, broken...))
+				head := []run{{label, roleDim}, {padRight("", indent-textWidth(label)), roleText}}
+				lines = append(lines, append(head, broken...))
 				label = ""
 			}
 		}

@@ -319,6 +319,7 @@ func (m *Model) back() {
 func (m *Model) reorder() {
 	harness, name, definition := m.under()
 	m.lines = order(m.snap, parseFilter(m.filterText), m.sort, m.columns)
+	m.longest = m.longestName()
 	m.top = 0
 	m.seek(harness, name, definition)
 }

@@ -60,7 +60,7 @@ func (m *Model) drawNarrow(c *canvas) {
 	}
 	col := m.column()
 	m.drawHeader(c, "", m.headerRight())
-	h := m.headingView(col)
+	h := m.headingView(m.columns[m.cursor.col])
 	second := h.second
 	r := h.role
 	position := strconv.Itoa(m.cursor.col+1) + " of " + strconv.Itoa(len(m.columns))
@@ -155,7 +155,14 @@ func (m *Model) narrowWhy() []run {
 
 // drawDetail draws the pane over the full width.
 func (m *Model) drawDetail(c *canvas) {
-	p := m.describe()
+	hints := m.hints()
+	if h, ok := m.keys.hint(actionBack, "back"); ok {
+		hints = append([]hint{h}, hints...)
+	}
+	m.drawDetailWith(c, m.describe(), hints)
+}
+
+func (m *Model) drawDetailWith(c *canvas, p paneView, hints []hint) {
 	crumb := ""
 	for _, r := range p.title {
 		crumb += r.text
@@ -169,16 +176,15 @@ func (m *Model) drawDetail(c *canvas) {
 	total := drawPane(c, &p, 2, top, m.w-4, height, m.paneOffset)
 	if over := max(0, total-height); m.paneOffset > over {
 		m.paneOffset = over
-		m.drawDetail(resetCanvas(c))
+		m.drawDetailWith(resetCanvas(c), p, hints)
 		return
 	}
 	if total > height {
 		drawRule(c, m.w-1, top, top+height, top, total, m.paneOffset, height)
 	}
-	back, _ := m.keys.hint(actionBack, "back")
 	right := "← → other harness"
 	if m.w < narrowBelow {
 		right = ""
 	}
-	m.drawFooter(c, append([]hint{back}, m.hints()...), right)
+	m.drawFooter(c, hints, right)
 }

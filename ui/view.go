@@ -84,11 +84,17 @@ func nameWidth(name string) int {
 }
 
 func (m *Model) gridLayout() gridLayout {
-	return layoutGrid(m.w, len(m.columns), m.longestName(), m.w >= paneFrom && m.zoom != zoomGrid)
+	return layoutGrid(m.w, len(m.columns), m.longest, m.w >= paneFrom && m.zoom != zoomGrid)
 }
 
 // drawPanel draws grid and pane.
 func (m *Model) drawPanel(c *canvas) {
+	m.drawPanelWith(c, m.describe(), m.whyLine(), m.hints())
+}
+
+// drawPanelWith draws grid and pane with what is said about the cursor: the pane's text, or the line over the footer, and
+// the footer's keys.
+func (m *Model) drawPanelWith(c *canvas, p paneView, why []run, hints []hint) {
 	l := m.gridLayout()
 	lines := layoutLines(m.h)
 	m.top = scrollTo(m.top, m.cursor.row, lines.count, len(m.lines))
@@ -98,7 +104,6 @@ func (m *Model) drawPanel(c *canvas) {
 	drawGrid(c, &g)
 	if l.pane > 0 {
 		drawRule(c, l.grid, lines.headings, lines.why, lines.rows, len(m.lines), m.top, seen(lines.count, len(m.lines)))
-		p := m.describe()
 		width := l.pane - 4
 		if m.w <= 110 {
 			width = l.pane - 2
@@ -107,17 +112,17 @@ func (m *Model) drawPanel(c *canvas) {
 		total := drawPane(c, &p, l.grid+2, lines.headings, width, height, m.paneOffset)
 		if over := max(0, total-height); m.paneOffset > over { // scrolled too far: once more, at the end
 			m.paneOffset = over
-			m.drawPanel(resetCanvas(c))
+			m.drawPanelWith(resetCanvas(c), p, why, hints)
 			return
 		}
 	} else {
 		if len(m.lines) > lines.count {
 			drawRule(c, m.w-1, lines.rows, lines.why, lines.rows, len(m.lines), m.top, lines.count)
 		}
-		c.runs(2, lines.why, m.whyLine(), m.w-4)
+		c.runs(2, lines.why, why, m.w-4)
 	}
 	m.drawLately(c, l, lines)
-	m.drawFooter(c, m.hints(), m.position())
+	m.drawFooter(c, hints, m.position())
 }
 
 func resetCanvas(c *canvas) *canvas {
@@ -137,7 +142,7 @@ func (m *Model) gridView(l gridLayout, lines frameLines) gridView {
 	g := gridView{layout: l, lines: lines, head: "server", first: m.first, top: m.top, total: len(m.lines), cursorRow: m.cursor.row,
 		cursorCol: m.cursor.col, focused: !m.paneFocus, brackets: m.brackets(), match: parseFilter(m.filterText).match()}
 	for _, i := range m.columns {
-		g.columns = append(g.columns, m.headingView(m.snap.Columns[i]))
+		g.columns = append(g.columns, m.headingView(i))
 	}
 	for j := 0; j < lines.count && m.top+j < len(m.lines); j++ {
 		g.rows = append(g.rows, m.rowView(&m.snap.Lines[m.lines[m.top+j]]))
@@ -146,7 +151,8 @@ func (m *Model) gridView(l gridLayout, lines frameLines) gridView {
 }
 
 // headingView says the one thing that holds for a column: broken, untrusted, stale, unverified, or how many load.
-func (m *Model) headingView(col *model.Column) headingView {
+func (m *Model) headingView(i int) headingView {
+	col := m.snap.Columns[i]
 	h := headingView{text: col.Heading, role: roleDim, stale: col.Stale}
 	switch {
 	case col.Broken != nil || col.Stale && brokenFile(col) != nil:
@@ -158,9 +164,9 @@ func (m *Model) headingView(col *model.Column) headingView {
 	case col.Verified == model.VerifiedDocs:
 		h.second = "unverified"
 	default:
-		t := col.Totals()
-		h.second = strconv.Itoa(t.Loads) + " of " + strconv.Itoa(t.Servers)
-		if t.Servers == 0 {
+		t := m.tallies[i]
+		h.second = strconv.Itoa(t.loads) + " of " + strconv.Itoa(t.servers)
+		if t.servers == 0 {
 			h.second = "none"
 		}
 	}
@@ -299,21 +305,38 @@ func (m *Model) brokenFiles() int {
 	return len(seen)
 }
 
+// tally is what the headings and the header need of a column, counted once per snapshot.
+type tally struct {
+	states  [model.StateLaunching + 1]int // cells; an untrusted folder counts once
+	servers int
+	loads   int
+}
+
+func newTally(col *model.Column) tally {
+	t := tally{servers: len(col.Cells)}
+	untrusted := false
+	for _, cell := range col.Cells {
+		if cell.Decision == model.DecisionLoads {
+			t.loads++
+		}
+		if blanket(col, cell) {
+			untrusted = true
+			continue
+		}
+		t.states[cell.State()]++
+	}
+	if untrusted {
+		t.states[model.StateUnapproved]++
+	}
+	return t
+}
+
 // counts writes the number of cells per state. An untrusted folder is one thing to do, not one per server.
 func (m *Model) counts(columns []int, all, words bool) []run {
-	n := map[model.State]int{}
+	var n [model.StateLaunching + 1]int
 	for _, i := range columns {
-		col := m.snap.Columns[i]
-		untrusted := false
-		for _, cell := range col.Cells {
-			if blanket(col, cell) {
-				untrusted = true
-				continue
-			}
-			n[cell.State()]++
-		}
-		if untrusted {
-			n[model.StateUnapproved]++
+		for state, k := range m.tallies[i].states {
+			n[state] += k
 		}
 	}
 	var out []run
