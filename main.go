@@ -6,6 +6,7 @@ import (
 
 	"fusebox/ui/cli"
 	_ "fusebox/ui/termguard" // before Bubble Tea asks the terminal for its background
+	_ "fusebox/ui/termguard" // before Bubble Tea, so that it does not ask the terminal for its background
 )
 
 func main() {

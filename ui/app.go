@@ -118,6 +118,7 @@ type Model struct {
 
 	filterText string // what is in force
 	typed      textLine
+	anchor     cursorKey // where the cursor was before a filter was typed
 	sort       sortMode
 
 	tallies []tally // by column of the snapshot
@@ -250,7 +251,7 @@ func (m *Model) replace(s *model.Snapshot) tea.Cmd {
 
 // show puts a snapshot on the screen and keeps the cursor on the very cell that it was on.
 func (m *Model) show(s *model.Snapshot) {
-	harness, name, definition := m.under()
+	at := m.cursorKey()
 	m.snap = s
 	m.redactor = nil
 	m.columns = shownColumns(s)
@@ -260,7 +261,7 @@ func (m *Model) show(s *model.Snapshot) {
 	}
 	m.lines = order(s, parseFilter(m.filterText), m.sort, m.columns)
 	m.longest = m.longestName()
-	m.seek(harness, name, definition)
+	m.seek(at)
 }
 
 // shownColumns are the harnesses that are on this machine; all of them where none is.
@@ -279,35 +280,41 @@ func shownColumns(s *model.Snapshot) []int {
 	return out
 }
 
-// under names what the cursor is on: the harness ("" on a name) and the server ("" on a heading).
-func (m *Model) under() (harness model.HarnessID, name string, definition int) {
+// cursorKey names what the cursor is on: the harness ("" on a name) and the server (named false on a heading).
+type cursorKey struct {
+	harness    model.HarnessID
+	name       string
+	definition int
+	named      bool
+}
+
+func (m *Model) cursorKey() cursorKey {
+	var k cursorKey
 	if m.snap == nil {
-		return "", "", 0
+		return k
 	}
-	if m.cursor.col >= 0 && m.cursor.col < len(m.columns) {
-		harness = m.snap.Columns[m.columns[m.cursor.col]].ID
+	if col := m.column(); col != nil {
+		k.harness = col.ID
 	}
 	if line := m.line(); line != nil {
-		return harness, line.Server.Name, line.Definition
+		k.name, k.definition, k.named = line.Server.Name, line.Definition, true
 	}
-	return harness, "", 0
+	return k
 }
 
 // seek puts the cursor on the named cell, or as near as possible.
-func (m *Model) seek(harness model.HarnessID, name string, definition int) {
-	if harness != "" {
-		for i, c := range m.columns {
-			if m.snap.Columns[c].ID == harness {
-				m.cursor.col = i
-			}
+func (m *Model) seek(k cursorKey) {
+	for i, c := range m.columns {
+		if m.snap.Columns[c].ID == k.harness {
+			m.cursor.col = i
 		}
 	}
-	if name != "" {
+	if k.named {
 		for i, l := range m.lines {
 			line := &m.snap.Lines[l]
-			if line.Server.Name == name {
+			if line.Server.Name == k.name {
 				m.cursor.row = i
-				if line.Definition >= definition {
+				if line.Definition >= k.definition {
 					break
 				}
 			}

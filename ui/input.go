@@ -78,6 +78,7 @@ func (m *Model) act(a action) tea.Cmd {
 	case actionFilter:
 		m.overlay = overlayFilter
 		m.typed = textLine{m.filterText}
+		m.anchor = m.cursorKey()
 	case actionSort:
 		m.sort = (m.sort + 1) % sortModes
 		m.reorder()
@@ -316,12 +317,14 @@ func (m *Model) back() {
 	}
 }
 
-func (m *Model) reorder() {
-	harness, name, definition := m.under()
+func (m *Model) reorder() { m.reorderAround(m.cursorKey()) }
+
+// reorderAround filters and sorts anew with the cursor on the given cell, or as near as possible.
+func (m *Model) reorderAround(at cursorKey) {
 	m.lines = order(m.snap, parseFilter(m.filterText), m.sort, m.columns)
 	m.longest = m.longestName()
 	m.top = 0
-	m.seek(harness, name, definition)
+	m.seek(at)
 }
 
 // filterKey types the filter; it acts while it is typed.
@@ -337,9 +340,11 @@ func (m *Model) filterKey(k tea.KeyMsg) tea.Cmd {
 		m.typed.text = complete(m.typed.text, facets(m.snap))
 	case tea.KeyUp:
 		m.move(actionUp)
+		m.anchor = m.cursorKey()
 		return nil
 	case tea.KeyDown:
 		m.move(actionDown)
+		m.anchor = m.cursorKey()
 		return nil
 	default:
 		if !m.typed.key(k) {
@@ -347,7 +352,7 @@ func (m *Model) filterKey(k tea.KeyMsg) tea.Cmd {
 		}
 	}
 	m.filterText = m.typed.text
-	m.reorder()
+	m.reorderAround(m.anchor) // a row that a half-typed word hid comes back with the cursor on it
 	return nil
 }
 

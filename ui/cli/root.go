@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -45,6 +46,7 @@ func (e *exitError) Unwrap() error { return e.err }
 type options struct {
 	project   string
 	harnesses []string
+	log       string // path of fusebox's own log; "" for none
 }
 
 // Main runs the program with these arguments (without its name) and returns the exit code.
@@ -70,6 +72,7 @@ func Main(args []string, s Streams) int {
 
 func newRoot(s Streams) *cobra.Command {
 	var o options
+	var p panelOptions
 	root := &cobra.Command{
 		Use:           "fusebox",
 		Short:         "One panel for every MCP server in every coding harness",
@@ -78,11 +81,16 @@ func newRoot(s Streams) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(*cobra.Command, []string) error {
-			return runList(s, o, listFormat{})
+			return runPanel(s, o, p)
 		},
 	}
 	root.SetVersionTemplate("fusebox {{.Version}}\n")
 	root.PersistentFlags().StringVar(&o.project, "project", "", "the folder that a session would start in (default: the current one)")
+	root.PersistentFlags().StringVar(&o.log, "log", os.Getenv("FUSEBOX_LOG"), "write fusebox's own log, masked, to this file (or $FUSEBOX_LOG)")
+	root.Flags().StringVar(&p.theme, "theme", "auto", "auto, dark, light or mono")
+	root.Flags().BoolVar(&p.ascii, "ascii", false, "draw with ASCII characters only")
+	root.Flags().BoolVar(&p.noMouse, "no-mouse", false, "leave the mouse to the terminal")
+	root.Flags().BoolVar(&p.readOnly, "read-only", false, "take away what writes or launches")
 	root.AddCommand(newList(s, &o))
 	return root
 }
