@@ -631,7 +631,7 @@ type testBackend struct {
 	events chan fsnotify.Event
 	errs   chan error
 	stop   chan struct{}
-	done   chan struct{}
+	done   sync.WaitGroup
 }
 
 type faults struct {
@@ -651,11 +651,16 @@ func (f *faults) new() (Backend, error) {
 	b := &testBackend{
 		Backend: inner, faults: f,
 		events: make(chan fsnotify.Event), errs: make(chan error),
-		stop: make(chan struct{}), done: make(chan struct{}),
+		stop: make(chan struct{}),
 	}
 	f.backend.Store(b)
-	go func() {
-		defer close(b.done)
+	// fsnotify may hold its lock until an error is taken.
+	b.done.Go(func() {
+		for err := range inner.Errors() {
+			b.errs <- err
+		}
+	})
+	b.done.Go(func() {
 		defer close(b.events)
 		for {
 			select {
@@ -670,7 +675,7 @@ func (f *faults) new() (Backend, error) {
 				return
 			}
 		}
-	}()
+	})
 	return b, nil
 }
 
@@ -686,7 +691,7 @@ func (b *testBackend) Errors() <-chan error          { return b.errs }
 
 func (b *testBackend) Close() error {
 	err := b.Backend.Close()
-	<-b.done
+	b.done.Wait()
 	close(b.errs)
 	return err
 }
