@@ -217,7 +217,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			m.fail("not copied: " + model.Clean(msg.err.Error()))
 			return m, nil
 		}
-		m.say([]run{{"✓ ", roleOK}, {"copied ", roleText}, {msg.what, roleText}, {"  " + msg.how, roleDim}}, copiedFor)
+		m.say([]run{{"✓ ", roleOK}, {msg.how + "  ", roleText}, {m.text(msg.what), roleDim}}, copiedFor)
 		return m, m.wakeAt(m.o.Now().Add(copiedFor))
 	case commandPanic:
 		m.fail(msg.text)
