@@ -75,7 +75,7 @@ func (c *Column) Totals() Totals {
 // Server is one name over all harnesses.
 type Server struct {
 	Name        string
-	Definitions []*Definition // the different ones, in the order of the columns
+	Definitions []*Definition // the different ones, in the order of their tags
 	Tags        []string      // beside each definition what tells it apart; empty with fewer than two
 	Cells       []*Cell       // in the order of the columns
 	SameAs      []string      // other names of the same server

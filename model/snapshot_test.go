@@ -63,8 +63,8 @@ func TestLinesOfASnapshot(t *testing.T) {
 	want := []string{
 		"Alpha uvx . . . .",
 		"alpha . uvx . . .",
-		"beta (npx) npx a . x . .",
-		"beta (docker) . docker a . docker a .",
+		"beta (docker) . docker a x docker a .",
+		"beta (npx) npx a . . . .",
 	}
 	if got := drawn(s); !slices.Equal(got, want) {
 		t.Errorf("lines\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -105,8 +105,8 @@ func TestTags(t *testing.T) {
 		want        []string
 	}{
 		"one":               {[]*model.Definition{stdio("npx", "a")}, nil},
-		"commands":          {[]*model.Definition{stdio("/usr/bin/npx", "a"), stdio(`C:\x\docker.exe`, "run", "a")}, []string{"npx", "docker"}},
-		"transports":        {[]*model.Definition{stdio("npx", "a"), remote(model.TransportHTTP, "https://h/mcp")}, []string{"npx", "http"}},
+		"commands":          {[]*model.Definition{stdio("/usr/bin/npx", "a"), stdio(`C:\x\docker.exe`, "run", "a")}, []string{"docker", "npx"}},
+		"transports":        {[]*model.Definition{stdio("npx", "a"), remote(model.TransportHTTP, "https://h/mcp")}, []string{"http", "npx"}},
 		"packages":          {[]*model.Definition{stdio("npx", "-y", "@acme/github@1.2"), stdio("npx", "-y", "@other/gitlab")}, []string{"github", "gitlab"}},
 		"hosts":             {[]*model.Definition{remote(model.TransportHTTP, "https://a.test/mcp"), remote(model.TransportHTTP, "https://b.test/mcp")}, []string{"a.test", "b.test"}},
 		"only environment":  {[]*model.Definition{stdio("npx", "a"), withEnv}, []string{"#1", "#2"}},
