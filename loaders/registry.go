@@ -31,6 +31,7 @@ type Result struct {
 func All() []Harness {
 	return []Harness{
 		claudeCode(),
+		openCode(),
 		geminiCLI(),
 	}
 }

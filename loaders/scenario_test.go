@@ -33,7 +33,7 @@ var update = flag.Bool("update", false, "rewrite the expectations of the scenari
 type scenarioSetup struct {
 	Env        map[string]string `json:"env"`         // environment variables, placeholders filled in
 	Start      string            `json:"start"`       // folder of the session; default: the project
-	Git        []string          `json:"git"`         // folders that get an empty .git folder
+	Git        []string          `json:"git"`         // folders that get a .git folder
 	Worktrees  map[string]string `json:"worktrees"`   // linked worktree -> its main checkout, as git lays them out
 	Links      map[string]string `json:"links"`       // symbolic link -> target
 	Modes      map[string]string `json:"modes"`       // permissions, octal
@@ -193,6 +193,7 @@ func materialise(t *testing.T, name string, setup scenarioSetup) *scene {
 	at := func(rel string) string { return filepath.Join(base, fill(rel)) }
 	for _, rel := range setup.Git {
 		check(os.MkdirAll(filepath.Join(at(rel), ".git"), 0o700))
+		check(os.WriteFile(filepath.Join(at(rel), ".git", "HEAD"), []byte("ref: refs/heads/main\n"), 0o600))
 	}
 	for rel, main := range setup.Worktrees {
 		private := filepath.Join(at(main), ".git", "worktrees", filepath.Base(at(rel)))
