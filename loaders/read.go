@@ -196,15 +196,14 @@ func (r *Reader) IsFile(path string) bool {
 
 // ReadDir returns the names in a folder, sorted; none when it cannot be read. At most 10,000 names are returned.
 func (r *Reader) ReadDir(path string) []string {
-	r.touch(path)
-	d, err := os.Open(path)
+	if !r.IsDir(path) { // a FIFO would wait for a writer
+		return nil
+	}
+	d, err := openForReading(path)
 	if err != nil {
 		return nil
 	}
 	defer d.Close()
-	if info, err := d.Stat(); err != nil || !info.IsDir() {
-		return nil
-	}
 	names, _ := d.Readdirnames(10_000)
 	sort.Strings(names)
 	return names
