@@ -124,8 +124,13 @@ func (c *Cell) State() State {
 	if c.Overlays&OverlayReload != 0 {
 		return StateAwaitingReconnect
 	}
-	if info, ok := c.Reason.Code.Info(); ok && info.State == StateAwaitingReconnect {
-		return StateAwaitingReconnect
+	said := StateConfigured
+	if c.Reason.Code != ReasonNone {
+		info, _ := c.Reason.Code.Info()
+		said = info.State
+	}
+	if said == StateAwaitingReconnect {
+		return said
 	}
 	if c.Observation != nil {
 		switch c.Observation.Outcome {
@@ -135,8 +140,8 @@ func (c *Cell) State() State {
 			return StateOK
 		}
 	}
-	if info, ok := c.Reason.Code.Info(); ok && info.State == StateUnauthenticated {
-		return StateUnauthenticated
+	if said == StateUnauthenticated {
+		return said
 	}
 	return StateConfigured
 }

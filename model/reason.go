@@ -107,12 +107,19 @@ var reasonTable = [...]ReasonInfo{
 	{ReasonStarting, "start", StateAwaitingReconnect, "starting", "switches it off", "not needed"},
 }
 
+// reasonIndex finds a row of the table; it is never changed.
+var reasonIndex = func() map[ReasonCode]int {
+	index := make(map[ReasonCode]int, len(reasonTable))
+	for i := range reasonTable {
+		index[reasonTable[i].Code] = i
+	}
+	return index
+}()
+
 // Info returns the row of a code; an unknown code gives the zero row with ok false.
 func (c ReasonCode) Info() (info ReasonInfo, ok bool) {
-	for i := range reasonTable {
-		if reasonTable[i].Code == c {
-			return reasonTable[i], true
-		}
+	if i, ok := reasonIndex[c]; ok {
+		return reasonTable[i], true
 	}
 	return ReasonInfo{}, false
 }

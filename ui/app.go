@@ -122,6 +122,7 @@ type Model struct {
 	sort       sortMode
 
 	tallies []tally // by column of the snapshot
+	waiting bool    // a shown cell waits for somebody
 	longest int     // width of the widest shown name with its tag, as far as the layout cares
 
 	changed map[model.CellKey]time.Time // until when a cell is marked
@@ -260,7 +261,7 @@ func (m *Model) show(s *model.Snapshot) {
 		m.tallies[i] = newTally(col)
 	}
 	m.lines = order(s, parseFilter(m.filterText), m.sort, m.columns)
-	m.longest = m.longestName()
+	m.longest, m.waiting = m.longestName(), m.anyWaits()
 	m.seek(at)
 }
 

@@ -82,6 +82,10 @@ func helpColumns(blocks []helpBlock, wide bool) [][]helpBlock {
 
 func blockLines(blocks []helpBlock, width int) [][]run {
 	var out [][]run
+	keyW := 0 // the blocks of a column share their key column
+	for _, b := range blocks {
+		keyW = max(keyW, b.keyW)
+	}
 	for i, b := range blocks {
 		if i > 0 {
 			out = append(out, nil)
@@ -92,11 +96,11 @@ func blockLines(blocks []helpBlock, width int) [][]run {
 			if r.danger {
 				mark.text = "* "
 			}
-			for j, l := range wrap([]run{r.text}, max(8, width-2-b.keyW)) {
+			for j, l := range wrap([]run{r.text}, max(8, width-2-keyW)) {
 				if j == 0 {
-					out = append(out, append([]run{mark, {padRight(r.key.text, b.keyW), r.key.role}}, l...))
+					out = append(out, append([]run{mark, {padRight(r.key.text, keyW), r.key.role}}, l...))
 				} else {
-					out = append(out, append([]run{{padRight("", 2+b.keyW), roleDim}}, l...))
+					out = append(out, append([]run{{padRight("", 2+keyW), roleDim}}, l...))
 				}
 			}
 		}
@@ -111,7 +115,7 @@ func (m *Model) drawHelp(c *canvas) {
 	x := (m.w - width) / 2
 	var columns [][][]run
 	tallest := 0
-	widths := []int{49, 33, 20}
+	widths := []int{49, 33, 24}
 	for i, blocks := range helpColumns(m.helpBlocks(), wide) {
 		w := width - 6
 		if wide {

@@ -147,7 +147,7 @@ func (m *Model) against(a action) string {
 		if m.view != viewGrid && m.view != viewDetail {
 			return "n goes through the cells of the grid: esc first"
 		}
-		if m.waitingCells() == 0 {
+		if !m.waiting {
 			return "nothing waits for you"
 		}
 	case actionFocus:
@@ -184,6 +184,10 @@ func (m *Model) move(a action) {
 		return
 	}
 	m.paneOffset = 0
+	if m.w < narrowBelow && a != actionLeft && a != actionRight {
+		m.moveNarrow(a)
+		return
+	}
 	switch a {
 	case actionLeft:
 		m.cursor.col--
@@ -250,16 +254,16 @@ func (m *Model) waits(line *model.Line, column int) bool {
 	return cell != nil && cell.State().NeedsPerson() && !blanket(m.snap.Columns[column], cell)
 }
 
-func (m *Model) waitingCells() int {
-	n := 0
+// anyWaits tells whether a shown cell waits for somebody.
+func (m *Model) anyWaits() bool {
 	for _, l := range m.lines {
 		for _, c := range m.columns {
 			if m.waits(&m.snap.Lines[l], c) {
-				n++
+				return true
 			}
 		}
 	}
-	return n
+	return false
 }
 
 // nextWaiting moves to the next (1) or previous (-1) cell that waits, in reading order, round the end.
@@ -322,7 +326,7 @@ func (m *Model) reorder() { m.reorderAround(m.cursorKey()) }
 // reorderAround filters and sorts anew with the cursor on the given cell, or as near as possible.
 func (m *Model) reorderAround(at cursorKey) {
 	m.lines = order(m.snap, parseFilter(m.filterText), m.sort, m.columns)
-	m.longest = m.longestName()
+	m.longest, m.waiting = m.longestName(), m.anyWaits()
 	m.top = 0
 	m.seek(at)
 }

@@ -24,6 +24,38 @@ const narrowTop = 3
 
 func (m *Model) narrowRoom() int { return max(1, m.h-narrowTop-3) }
 
+// moveNarrow moves among the rows that the harness has.
+func (m *Model) moveNarrow(a action) {
+	rows := m.narrowLines()
+	at, step := 0, m.narrowRoom()
+	for i, r := range rows {
+		if r <= m.cursor.row {
+			at = i
+		}
+	}
+	switch a {
+	case actionUp:
+		at--
+	case actionDown:
+		at++
+	case actionFirst:
+		at = 0
+	case actionLast:
+		at = len(rows) - 1
+	case actionHalfDown:
+		at += max(1, step/2)
+	case actionHalfUp:
+		at -= max(1, step/2)
+	case actionPageDown:
+		at += step
+	case actionPageUp:
+		at -= step
+	}
+	if len(rows) > 0 {
+		m.cursor.row = rows[max(0, min(at, len(rows)-1))]
+	}
+}
+
 // narrowRowAt returns the row (index into the shown lines) on a line of the screen, or -1.
 func (m *Model) narrowRowAt(y int) int {
 	rows := m.narrowLines()
@@ -85,9 +117,12 @@ func (m *Model) drawNarrow(c *canvas) {
 func (m *Model) drawNarrowRow(c *canvas, line *model.Line, here bool, y int) {
 	i := m.columns[m.cursor.col]
 	cell, col := line.Cells[i], m.snap.Columns[i]
-	nameWidth := min(15, m.w-6)
-	nameRole := roleText
 	v := m.cellView(cell, col)
+	nameWidth, words := 15, m.narrowWords(cell)
+	if m.w < 40 { // no room to write the cell out: its word is never cut, the name is
+		nameWidth, words = min(15, m.w-14), v.word
+	}
+	nameRole := roleText
 	symbolRole, wordRole := v.symbolRole, v.wordRole
 	if v.stale {
 		symbolRole, wordRole = roleDim, roleDim
@@ -115,7 +150,7 @@ func (m *Model) drawNarrowRow(c *canvas, line *model.Line, here bool, y int) {
 		}
 	}
 	c.put(at+1, y, v.symbol, symbolRole, 1)
-	end := c.put(at+3, y, m.narrowWords(cell), wordRole, m.w-at-5)
+	end := c.put(at+3, y, words, wordRole, m.w-at-4)
 	switch {
 	case here && m.brackets():
 		c.put(end, y, "]", roleAccent, 1)
