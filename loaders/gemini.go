@@ -1352,6 +1352,21 @@ func (g *gemini) addExtensions(servers map[string]*geminiServer, order []string)
 	return order
 }
 
+// givesKeys tells whether an extension's entry gives something that the settings entry over it does not.
+func givesKeys(extension, settings jsonc.Value) bool {
+	for _, m := range extension.Members() {
+		over := settings.Get(m.Key)
+		switch {
+		case m.Shadowed || m.Key == "trust":
+		case !over.Exists() || m.Key == "includeTools" || m.Key == "excludeTools":
+			return true
+		case m.Key == "env" && givesKeys(m.Value, over):
+			return true
+		}
+	}
+	return false
+}
+
 // layOver lays a settings entry over the extension's entry of the same name, as a session does: keys of the settings win,
 // env is joined.
 func (g *gemini) layOver(s *geminiServer, extension geminiEntry) {
@@ -1367,7 +1382,7 @@ func (g *gemini) layOver(s *geminiServer, extension geminiEntry) {
 	g.build(&merged, extension.value, nil)
 	switch {
 	case top.command:
-		s.below = append(s.below, model.Replaced{Scope: extension.Scope, Source: extension.Source, Merged: true})
+		s.below = append(s.below, model.Replaced{Scope: extension.Scope, Source: extension.Source, Merged: givesKeys(extension.value, top.value)})
 	default:
 		s.below = append([]model.Replaced{{Scope: top.Scope, Source: top.Source, Merged: true}}, s.below...)
 		merged.Scope, merged.Source = extension.Scope, extension.Source

@@ -1126,7 +1126,7 @@ func (o *openCodeResolve) cell(s *openCodeServer) *model.Cell {
 	e := s.entry[source]
 	out := cell(model.Entry{Name: s.name, Scope: layer(source).scope, Source: e.at, Definition: m.definition()}, model.DecisionLoads, model.Reason{})
 	out.Findings = append(out.Findings, e.findings...)
-	for i, other := range s.entry {
+	for i, other := range slices.Backward(s.entry) { // the highest that it beat first
 		if i == source {
 			continue
 		}

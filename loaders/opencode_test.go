@@ -33,12 +33,12 @@ func TestOpenCodeResolve(t *testing.T) {
 		{name: "the three global files join in order", files: map[string]string{
 			"~/.config/opencode/config.json": mcp(a), globalOpenCode: mcp(`"a": {"enabled": false}`), "~/.config/opencode/opencode.jsonc": mcp(a, `"b": `+local("y"))},
 			want: map[string]string{
-				"a": "disabled switched-off ~/.config/opencode/opencode.json:3 | user ~/.config/opencode/opencode.jsonc:3 | beats user ~/.config/opencode/config.json:3 | joins user ~/.config/opencode/opencode.json:3",
+				"a": "disabled switched-off ~/.config/opencode/opencode.json:3 | user ~/.config/opencode/opencode.jsonc:3 | joins user ~/.config/opencode/opencode.json:3 | beats user ~/.config/opencode/config.json:3",
 				"b": "configured | user ~/.config/opencode/opencode.jsonc:4"}},
 		{name: "XDG_CONFIG_HOME", vars: map[string]string{"XDG_CONFIG_HOME": "@HOME@/x"}, files: map[string]string{"~/x/opencode/opencode.json": mcp(a)},
 			want: map[string]string{"a": "configured | user ~/x/opencode/opencode.json:3"}},
 		{name: "project over global, jsonc over json", files: map[string]string{gitHead: "", globalOpenCode: mcp(a), "./opencode.json": mcp(a), "./opencode.jsonc": "// x\n" + mcp(a)},
-			want: map[string]string{"a": "configured | project ./opencode.jsonc:4 | beats user ~/.config/opencode/opencode.json:3 | beats project ./opencode.json:3 | from-repository"}},
+			want: map[string]string{"a": "configured | project ./opencode.jsonc:4 | beats project ./opencode.json:3 | beats user ~/.config/opencode/opencode.json:3 | from-repository"}},
 		{name: "environment joins, command is replaced", files: map[string]string{
 			globalOpenCode:    mcp(`"a": {"type":"local","command":["old"],"environment":{"A":"1","B":"1"}}`),
 			"./opencode.json": mcp(`"a": {"type":"local","command":["new"],"environment":{"B":"2"}}`)},
@@ -58,7 +58,7 @@ func TestOpenCodeResolve(t *testing.T) {
 		{name: "dot folders: outermost last, then home", start: "s", files: map[string]string{gitHead: "",
 			"./s/.opencode/opencode.json": mcp(a, `"b": `+local("b")), "./.opencode/opencode.json": mcp(a, `"b": `+local("b")), "~/.opencode/opencode.json": mcp(a)},
 			want: map[string]string{
-				"a": "configured | user ~/.opencode/opencode.json:3 | beats project ./s/.opencode/opencode.json:3 | beats project ./.opencode/opencode.json:3",
+				"a": "configured | user ~/.opencode/opencode.json:3 | beats project ./.opencode/opencode.json:3 | beats project ./s/.opencode/opencode.json:3",
 				"b": "configured | project ./.opencode/opencode.json:4 | beats project ./s/.opencode/opencode.json:4 | from-repository"}},
 		{name: "a dot folder that is a file", files: map[string]string{"./.opencode": "", globalOpenCode: mcp(a)}, ran: "./.opencode:1",
 			want: map[string]string{"a": "error file-refused ./.opencode:1 | user ~/.config/opencode/opencode.json:3"}},
@@ -76,7 +76,7 @@ func TestOpenCodeResolve(t *testing.T) {
 			want: map[string]string{"a": "configured | custom ~/d/opencode.jsonc:3 | beats user ~/.opencode/opencode.json:3"}},
 		{name: "OPENCODE_CONFIG_DIR that is the global folder is read again, over the project", vars: map[string]string{"OPENCODE_CONFIG_DIR": "@HOME@/.config/opencode"},
 			files: map[string]string{globalOpenCode: mcp(a), "./opencode.json": mcp(a)},
-			want:  map[string]string{"a": "configured | user ~/.config/opencode/opencode.json:3 | beats user ~/.config/opencode/opencode.json:3 | beats project ./opencode.json:3"}},
+			want:  map[string]string{"a": "configured | user ~/.config/opencode/opencode.json:3 | beats project ./opencode.json:3 | beats user ~/.config/opencode/opencode.json:3"}},
 		{name: "content beats files", vars: map[string]string{"OPENCODE_CONFIG_CONTENT": "{\n\n\"mcp\":{\"a\":{\"enabled\":false},\"b\":" + local("b") + "}}"}, files: map[string]string{"./opencode.json": mcp(a)},
 			want: map[string]string{
 				"a": "disabled switched-off $OPENCODE_CONFIG_CONTENT:1 | project ./opencode.json:3 | joins custom $OPENCODE_CONFIG_CONTENT:1 | from-repository",
@@ -85,7 +85,7 @@ func TestOpenCodeResolve(t *testing.T) {
 			want: map[string]string{"a": "error file-refused $OPENCODE_CONFIG_CONTENT:1 | project ./opencode.json:3 | from-repository"}},
 		{name: "managed files beat all", files: map[string]string{"./opencode.json": mcp(a), "/etc/opencode/opencode.json": mcp(`"a": {"enabled":false}`)},
 			vars: map[string]string{"OPENCODE_CONFIG_CONTENT": `{"mcp":{"a":{"enabled":true}}}`},
-			want: map[string]string{"a": "disabled blocked-by-policy /etc/opencode/opencode.json:3 | project ./opencode.json:3 | beats custom $OPENCODE_CONFIG_CONTENT:1 | joins managed /etc/opencode/opencode.json:3 | from-repository"}},
+			want: map[string]string{"a": "disabled blocked-by-policy /etc/opencode/opencode.json:3 | project ./opencode.json:3 | joins managed /etc/opencode/opencode.json:3 | beats custom $OPENCODE_CONFIG_CONTENT:1 | from-repository"}},
 		{name: "project files switched off", vars: map[string]string{"OPENCODE_DISABLE_PROJECT_CONFIG": "TRUE"},
 			files: map[string]string{"./opencode.json": mcp(a), "./.opencode/opencode.json": mcp(a), "~/.opencode/opencode.json": mcp(`"h": ` + local("h"))},
 			want:  map[string]string{"h": "configured | user ~/.opencode/opencode.json:3"}},

@@ -26,8 +26,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expectations of the scenarios from what the loaders say")
 
-// A scenario is a folder below testdata/scenarios: home/ and, inside it or beside it, project/. @HOME@, @PROJECT@,
-// @PROJECT_SLUG@ and @CURSOR_KEY:name@ are filled in in contents and names.
+// A scenario is a folder below testdata/scenarios: home/, project/ inside it or beside it, and root/ for machine-wide files.
+// @HOME@, @PROJECT@, @ROOT@, @PROJECT_SLUG@ and @CURSOR_KEY:name@ are filled in in contents and names.
 
 // scenarioSetup is setup.json: what cannot lie in a repository as a file.
 type scenarioSetup struct {
@@ -39,6 +39,8 @@ type scenarioSetup struct {
 	Modes      map[string]string `json:"modes"`       // permissions, octal
 	CursorKeys map[string]string `json:"cursor_keys"` // server -> its definition as the Cursor CLI writes it for hashing
 	UID        *int              `json:"uid"`         // user id of the session; default: the real one
+	AsRoot     bool              `json:"as_root"`     // files must belong to root: skipped for others
+	Owners     map[string]int    `json:"owners"`      // user ids; needs root, others own nothing of root's anyway
 	GOOS       string            `json:"goos"`        // default linux
 }
 
@@ -206,6 +208,11 @@ func materialise(t *testing.T, name string, setup scenarioSetup) *scene {
 	for rel, to := range setup.Links {
 		check(os.Symlink(fill(to), at(rel)))
 	}
+	for rel, uid := range setup.Owners {
+		if os.Geteuid() == 0 {
+			check(os.Lchown(at(rel), uid, -1))
+		}
+	}
 	for rel, mode := range setup.Modes {
 		bits, err := strconv.ParseUint(mode, 8, 32)
 		check(err)
@@ -239,7 +246,7 @@ var (
 // filler fills the placeholders in.
 func (s *scene) filler(setup scenarioSetup) func(string) string {
 	slug := strings.Trim(notAlphanumeric.ReplaceAllString(s.project, "-"), "-")
-	plain := strings.NewReplacer("@HOME@", s.home, "@PROJECT@", s.project, "@PROJECT_SLUG@", slug)
+	plain := strings.NewReplacer("@ROOT@", filepath.Join(s.base, "root"), "@HOME@", s.home, "@PROJECT@", s.project, "@PROJECT_SLUG@", slug)
 	return func(text string) string {
 		text = plain.Replace(text)
 		return cursorKey.ReplaceAllStringFunc(text, func(ref string) string {
@@ -366,6 +373,9 @@ func TestScenarios(t *testing.T) {
 			harnesses, unknown := loaders.Select(loaders.All(), ids)
 			if unknown != "" {
 				t.Fatalf("want.json names the unknown harness %s", unknown)
+			}
+			if setup.AsRoot && os.Geteuid() != 0 {
+				t.Skip("the harness wants these files to be root's")
 			}
 			s := materialise(t, name, setup)
 			snapshot := loaders.NewLoader(s.env, harnesses).Load()
