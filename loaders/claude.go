@@ -30,7 +30,29 @@ func claudeCode() Harness {
 			},
 		},
 		Resolve: resolveClaude,
+		Launch: LaunchRules{
+			Class: EnvironmentFull,
+			Fill:  fillClaude,
+			Cwd:   func(env *Env, _ *model.Entry) string { return env.Project }, // cwd of an entry is ignored
+			// ws entries are known to Claude Code too, but not tried here.
+			ToolName:  joinToolName("mcp__", "__"),
+			NameLimit: 64,
+		},
 	}
+}
+
+// fillClaude fills in ${NAME} and ${NAME:-default} in command, args, env, url and headers of every scope. An unset name
+// without a default stays as written. In url and headers some credential variables read as empty, default or not.
+func fillClaude(env *Env, _ *model.Entry, part TextPart, text string) (string, []string) {
+	blanked := part == PartURL || part == PartHeader
+	filled := bracedVariable.ReplaceAllStringFunc(text, func(ref string) string {
+		name := bracedVariable.FindStringSubmatch(ref)[1]
+		if blanked && slices.Contains(claudeBlanked, name) {
+			return ""
+		}
+		return expandBraced(env, ref)
+	})
+	return filled, unsetBraced(env, text)
 }
 
 // claude is one resolve of Claude Code.

@@ -15,6 +15,9 @@ type Harness struct {
 	// Resolve reads the harness's files through r and says what a session that starts in env.Project would do with each
 	// server. It must look at nothing but env and r.
 	Resolve func(env *Env, r *Reader) Result
+
+	// Launch is how the harness starts or reaches a server.
+	Launch LaunchRules
 }
 
 // Result is what a resolve says. Files come from the reader.

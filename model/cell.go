@@ -12,6 +12,7 @@ type Entry struct {
 	Source     Location    // the line that holds the name
 	Definition *Definition // nil when the entry could not be understood
 	Findings   []Finding
+	Filter     *ToolFilter // which tools it takes; nil takes all
 }
 
 // Replaced is an entry that the effective one beat.
@@ -61,7 +62,8 @@ type ReloadAdvice struct {
 
 // Launch is a start that is going on.
 type Launch struct {
-	Since time.Time
+	Since    time.Time
+	Progress []string // what happened so far, oldest first; bounded
 }
 
 // Outcome is how a launch ended.
@@ -86,6 +88,13 @@ type Observation struct {
 	Protocol string // protocol version that was agreed on
 	Noise    int    // lines on stdout that are no message
 	Exit     *int   // exit status, if it ended by itself
+	Notes    []string
+	Output   *Transcript
+	Server   string // the name and version that the server gives itself
+	Prompts  *int   // counts where the server announces them
+	Resource *int
+	Unset    []string    // variables that had no value
+	For      []HarnessID // the harnesses that this one launch answers for
 }
 
 // ToolList is what a server offers, after the filters of the cell's harness.
@@ -96,6 +105,9 @@ type ToolList struct {
 	Unclear int
 	Names   []string // bare names, after the filters
 	ShownAs []string // as the harness's model sees them
+	TooLong []string // shown names over the harness's length limit
+	All     []Tool   // everything that the server lists
+	Dropped []bool   // beside All: the harness's filter drops it
 }
 
 // State returns what the cell shows: the first that fits of launching, error, disabled, unapproved, unknown,

@@ -42,7 +42,7 @@ type Totals struct {
 	Tools      int // tools offered, of the servers that were listed
 	Tokens     int
 	Unclear    int
-	Collisions int // tool names that more than one listed server offers under the same shown name
+	Collisions int // tool names that more than one listed server offers
 }
 
 // Totals sums the column up.
@@ -60,7 +60,7 @@ func (c *Column) Totals() Totals {
 		t.Tools += cell.Tools.Offered
 		t.Tokens += cell.Tools.Tokens
 		t.Unclear += cell.Tools.Unclear
-		for _, n := range cell.Tools.ShownAs {
+		for _, n := range cell.Tools.Names {
 			seen[n]++
 		}
 	}

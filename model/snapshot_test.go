@@ -146,11 +146,11 @@ func TestSameServersUnderOtherNames(t *testing.T) {
 func TestTotals(t *testing.T) {
 	t.Parallel()
 	with := func(c *model.Cell, tools *model.ToolList) *model.Cell { c.Tools = tools; return c }
-	off := with(loads("off", nil), &model.ToolList{Offered: 9, Tokens: 9, ShownAs: []string{"a__search"}})
+	off := with(loads("off", nil), &model.ToolList{Offered: 9, Tokens: 9, Names: []string{"a__search"}})
 	off.Decision = model.DecisionOff
 	c := column("one",
-		with(loads("a", nil), &model.ToolList{Listed: 3, Offered: 2, Tokens: 100, Unclear: 1, ShownAs: []string{"search", "read"}}),
-		with(loads("b", nil), &model.ToolList{Listed: 1, Offered: 1, Tokens: 50, ShownAs: []string{"search"}}),
+		with(loads("a", nil), &model.ToolList{Listed: 3, Offered: 2, Tokens: 100, Unclear: 1, Names: []string{"search", "read"}}),
+		with(loads("b", nil), &model.ToolList{Listed: 1, Offered: 1, Tokens: 50, Names: []string{"search"}}),
 		loads("c", nil), off)
 	if got, want := c.Totals(), (model.Totals{Servers: 4, Loads: 3, Tools: 3, Tokens: 150, Unclear: 1, Collisions: 1}); got != want {
 		t.Errorf("totals %+v, want %+v", got, want)
