@@ -12,7 +12,6 @@ import (
 // {"<extension>": {"overrides": ["/path/*", "!/other/"]}}.
 type extensionRules struct {
 	file *ConfigFile
-	bad  string // why the harness reads the file as empty; "" if it does not
 }
 
 // readExtensionRules reads the rules. One wrong value makes the harness read the whole file as empty.
@@ -22,19 +21,14 @@ func readExtensionRules(r *Reader, path string) extensionRules {
 		return rules
 	}
 	root := rules.file.Root()
-	switch {
-	case root.Kind() != jsonc.Object:
-		rules.bad = "the top level is " + typeWord(root)
-	default:
-		for _, m := range root.Members() {
-			if _, ok := m.Value.Get("overrides").Strings(); !ok && !m.Shadowed {
-				rules.bad = "overrides of " + quoted(m.Key) + " is no list of texts"
-				break
-			}
-		}
+	if root.Kind() != jsonc.Object {
+		r.Refuse(rules.file, rules.file.At("", root), "the top level is "+typeWord(root)+", not an object")
 	}
-	if rules.bad != "" {
-		r.Mark(rules.file, model.FileMalformed, rules.bad)
+	for _, m := range root.Members() {
+		if _, ok := m.Value.Get("overrides").Strings(); !ok && !m.Shadowed {
+			r.Refuse(rules.file, rules.file.Member(JoinKey(m.Key), m), "overrides of "+quoted(m.Key)+" is no list of texts")
+			break
+		}
 	}
 	return rules
 }

@@ -113,7 +113,8 @@ func resolveGemini(env *Env, r *Reader) Result {
 	cells := g.cells()
 	g.strayFiles()
 	g.layerNotes()
-	res.Cells, res.Notes, res.Broken, res.Untrusted = cells, g.notes, g.broken, !g.trust.trusted && g.broken == nil
+	res.Cells, res.Notes, res.Broken = cells, g.notes, g.broken
+	res.Untrusted = slices.ContainsFunc(cells, func(c *model.Cell) bool { return c.Reason.Code == model.ReasonUntrustedFolder })
 	return res
 }
 
@@ -176,7 +177,7 @@ func (g *gemini) readLayer(scope model.Scope, path, variable string) {
 	}
 	g.r.ParseJSON(f, geminiJSON)
 	if f.OK() && f.Root().Kind() != jsonc.Object {
-		g.r.Mark(f, model.FileMalformed, "the top level is "+typeWord(f.Root())+", not an object")
+		g.r.Refuse(f, f.At("", f.Root()), "the top level is "+typeWord(f.Root())+", not an object")
 	}
 	g.layers = append(g.layers, geminiLayer{scope, f, f.Root()})
 	if !f.OK() {
@@ -330,7 +331,7 @@ func (g *gemini) trustByRules(file string) {
 		return
 	}
 	if f.OK() && f.Root().Kind() != jsonc.Object {
-		g.r.Mark(f, model.FileMalformed, "the top level is "+typeWord(f.Root())+", not an object")
+		g.r.Refuse(f, f.At("", f.Root()), "the top level is "+typeWord(f.Root())+", not an object")
 	}
 	if f.OK() {
 		for _, m := range f.Root().Members() {
@@ -338,7 +339,7 @@ func (g *gemini) trustByRules(file string) {
 			if m.Shadowed || isText && slices.Contains(geminiTrustLevels, level) {
 				continue
 			}
-			g.r.Mark(f, model.FileMalformed, fmt.Sprintf("line %d: the trust level of a folder must be one of %s", m.Line(), strings.Join(geminiTrustLevels, ", ")))
+			g.r.Refuse(f, f.Member("", m), "the trust level of a folder must be one of "+strings.Join(geminiTrustLevels, ", "))
 			g.trust = nobody
 			g.fail(f.Member(JoinKey(m.Key), m), "an invalid trust level in %s:%d ends every command of Gemini CLI", g.tilde(f.Path), m.Line())
 			return
@@ -526,7 +527,7 @@ func unsetIn(text string, lookup func(string) (string, bool)) []string {
 func (g *gemini) readExtensions() {
 	dir := filepath.Join(g.dir, "extensions")
 	g.rules = readExtensionRules(g.r, filepath.Join(dir, "extension-enablement.json"))
-	if g.rules.bad != "" || g.rules.file.Status == model.FileMalformed {
+	if g.rules.file.Status == model.FileMalformed {
 		g.note("switches-not-read", g.rules.file.Path, g.rules.file.Location().Line, "%s does not parse: Gemini CLI takes every extension as on", g.tilde(g.rules.file.Path))
 	}
 	if g.rules.file.Status == model.FileAbsent && !g.r.IsDir(dir) {
@@ -560,9 +561,9 @@ func (g *gemini) readExtensions() {
 			continue
 		}
 		if seen[e.name] {
-			g.r.Mark(e.file, model.FileMalformed, "a second extension of the name "+quoted(e.name))
-			g.fail(model.Location{Path: e.file.Path, Key: "name", Line: max(1, e.file.Root().Get("name").Line())},
-				"two extensions have the name %s: every command that loads extensions ends", quoted(e.name))
+			at := e.file.At("name", e.file.Root().Get("name"))
+			g.r.Refuse(e.file, at, "a second extension of the name "+quoted(e.name))
+			g.fail(at, "two extensions have the name %s: every command that loads extensions ends", quoted(e.name))
 		}
 		seen[e.name] = true
 		g.extensions = append(g.extensions, e)
@@ -628,7 +629,7 @@ func (g *gemini) readExtension(e *geminiExtension) bool {
 	}
 	root := f.Root()
 	e.name, _ = root.Get("name").Str()
-	skip := ""
+	skip, skipAt := "", f.At("name", root.Get("name"))
 	switch {
 	case !f.OK():
 		skip = f.Note
@@ -641,12 +642,12 @@ func (g *gemini) readExtension(e *geminiExtension) bool {
 	}
 	for _, m := range root.Get("mcpServers").Members() {
 		if skip == "" && !m.Shadowed && m.Value.Kind() == jsonc.Null {
-			skip = fmt.Sprintf("line %d: the entry %s is null", m.Line(), quoted(m.Key))
+			skip, skipAt = "the entry "+quoted(m.Key)+" is null", f.Member("mcpServers."+JoinKey(m.Key), m)
 		}
 	}
 	if skip != "" {
 		if f.OK() {
-			g.r.Mark(f, model.FileMalformed, skip)
+			g.r.Refuse(f, skipAt, skip)
 		}
 		g.note("extension-skipped", f.Path, f.Location().Line, "Gemini CLI skips the extension of %s: %s", g.tilde(f.Path), skip)
 		if f.Status == model.FileMalformed && f.JSON == nil {
@@ -739,6 +740,27 @@ var geminiDropped = []string{"NODE_OPTIONS", "NODE_CLI_FLAGS", "_FORCE_NODE_OPTI
 	"DYLD_FALLBACK_FRAMEWORK_PATH", "BASH_ENV", "ENV", "PERL5DB", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH", "DOTNET_STARTUP_HOOKS",
 	"CORECLR_PROFILER_PATH", "CORECLR_ENABLE_PROFILING"}
 
+// geminiSecretName and geminiSecretNames are variables that a server does not inherit, and that do not fill in env values
+// when only a .env file sets them (bundle; observed with a name that holds TOKEN).
+var (
+	geminiSecretName  = regexp.MustCompile(`(?i)TOKEN|SECRET|PASSWORD|PASSWD|KEY|AUTH|CREDENTIAL|CREDS|PRIVATE|CERT`)
+	geminiSecretNames = []string{"CLIENT_ID", "DB_URI", "CONNECTION_STRING", "AWS_DEFAULT_REGION", "AZURE_CLIENT_ID", "AZURE_TENANT_ID",
+		"SLACK_WEBHOOK_URL", "TWILIO_ACCOUNT_SID", "DATABASE_URL", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_ACCOUNT", "FIREBASE_PROJECT_ID"}
+	geminiSecretValue = regexp.MustCompile(`(?i)-----BEGIN (RSA|OPENSSH|EC|PGP) PRIVATE KEY-----|-----BEGIN CERTIFICATE-----|` +
+		`(https?|ftp|smtp)://[^:\s]{1,1000}:[^@\s]{1,1000}@|(ghp|gho|ghu|ghs|ghr|github_pat)_[a-z0-9_]{36,}|AIzaSy[a-z0-9_\\-]{33}|` +
+		`AKIA[A-Z0-9]{16}|eyJ[a-z0-9_-]*\.[a-z0-9_-]*\.[a-z0-9_-]*|(s|r)k_(live|test)_[0-9a-z]{24}|xox[abpr]-[a-z0-9-]+`)
+)
+
+// geminiRedacts tells whether Gemini CLI keeps a variable of its environment from servers.
+func geminiRedacts(name, value string) bool {
+	name = strings.ToUpper(name)
+	if strings.HasPrefix(name, "GEMINI_CLI_") {
+		return false
+	}
+	return geminiSecretValue.MatchString(value) || !strings.HasPrefix(name, "GIT_CONFIG_") &&
+		(slices.Contains(geminiSecretNames, name) || geminiSecretName.MatchString(name))
+}
+
 // hasScheme tells a URL from other texts as far as the constructor URL of JavaScript insists on.
 var hasScheme = regexp.MustCompile(`^\s*[A-Za-z][A-Za-z0-9+.-]*:`)
 
@@ -770,6 +792,10 @@ func (g *gemini) build(e *geminiEntry, base jsonc.Value, extension *geminiExtens
 	}
 	e.fault, e.Definition = model.Reason{}, nil
 	g.nameFindings(e)
+	if e.value.Kind() == jsonc.Null {
+		skip(model.ReasonEntryInvalid, "the entry is null: Gemini CLI ends when it comes to it")
+		return
+	}
 	if e.value.Kind() != jsonc.Object {
 		skip(model.ReasonEntrySkipped, "the entry is %s, not an object: a session skips it", typeWord(e.value))
 		return
@@ -839,7 +865,7 @@ func (g *gemini) build(e *geminiEntry, base jsonc.Value, extension *geminiExtens
 			return
 		}
 		d.URL = model.NewSecret(text(target))
-		if s, _ := target.Str(); !hasScheme.MatchString(fill(s)) {
+		if s, _ := target.Str(); !hasScheme.MatchString(fill(s)) && !geminiVariable.MatchString(fill(s)) {
 			skip(model.ReasonEntryInvalid, "the url is no URL: it has no scheme such as https")
 		}
 		d.Headers = g.pairs(e, get("headers"), jsonc.Value{}, "headers", text)
@@ -950,9 +976,12 @@ func (g *gemini) variableFindings(e *geminiEntry, get func(string) jsonc.Value, 
 			s = g.hydrate(s, extension)
 		}
 		for _, name := range unsetIn(s, lookup) {
-			_, fromFile := g.dotenv[name]
+			late, fromFile := g.dotenv[name]
 			switch {
-			case seen[name] || inEnv && fromFile:
+			case seen[name] || inEnv && fromFile && !geminiRedacts(name, late):
+			case inEnv && fromFile && g.dotenvFile != nil:
+				e.Findings = append(e.Findings, model.Finding{Code: model.FindingBlankedVariable, Severity: model.Warning, Line: v.Line(),
+					Text: fmt.Sprintf("%s is set in %s, but Gemini CLI keeps variables with secret-looking names or values from servers: the server gets an empty text", quoted(name), g.tilde(g.dotenvFile.Path))})
 			case inEnv:
 				e.Findings = append(e.Findings, unsetFinding(name, "the server gets an empty text in its place", v.Line()))
 			case fromFile && g.dotenvFile != nil:
@@ -1033,7 +1062,7 @@ func (g *gemini) readEnablement() {
 	f := g.r.ReadJSON(filepath.Join(g.dir, "mcp-server-enablement.json"), model.ScopeUser, 0, jsonc.Options{ReplaceInvalidUTF8: true})
 	g.enablement = f
 	if f.OK() && f.Root().Kind() != jsonc.Object {
-		g.r.Mark(f, model.FileMalformed, "the top level is "+typeWord(f.Root())+", not an object")
+		g.r.Refuse(f, f.At("", f.Root()), "the top level is "+typeWord(f.Root())+", not an object")
 	}
 	if f.Status == model.FileMalformed || f.Status == model.FileRefused {
 		g.note("switches-not-read", f.Path, f.Location().Line, "%s does not parse: Gemini CLI takes every server as on", g.tilde(f.Path))
@@ -1090,6 +1119,7 @@ func (g *gemini) readLists() {
 		}
 	}
 	var bad model.Location
+	var badFile *ConfigFile
 	for _, scope := range []model.Scope{model.ScopeSystem, model.ScopeSystemDefaults, model.ScopeUser, model.ScopeProject} {
 		l := layers[scope]
 		for _, key := range []string{"allowed", "excluded"} {
@@ -1104,7 +1134,7 @@ func (g *gemini) readLists() {
 			for _, item := range v.Elements() {
 				s, ok := item.Str()
 				if !ok && key == "allowed" && bad.IsZero() {
-					bad = l.file.At("mcp."+key, item)
+					bad, badFile = l.file.At("mcp."+key, item), l.file
 				}
 				if ok {
 					s = g.fill(s)
@@ -1119,6 +1149,7 @@ func (g *gemini) readLists() {
 		}
 	}
 	if len(g.lists.allowed) > 1 && !bad.IsZero() {
+		g.r.Refuse(badFile, bad, "mcp.allowed holds something else than names")
 		g.fail(bad, "mcp.allowed holds something else than names, and several files have such a list: every session ends")
 	}
 	g.brokenAllowed()
@@ -1142,7 +1173,7 @@ func (g *gemini) brokenAllowed() {
 	}
 	if k := value.Kind(); (k == jsonc.Object || k == jsonc.Number || k == jsonc.Bool) && truthy(value, same) {
 		at := file.At("mcp.allowed", value)
-		g.r.Mark(file, model.FileMalformed, fmt.Sprintf("line %d: mcp.allowed is %s, not a list", at.Line, typeWord(value)))
+		g.r.Refuse(file, at, "mcp.allowed is "+typeWord(value)+", not a list")
 		g.fail(at, "mcp.allowed in %s:%d is %s, not a list: every session ends", g.tilde(file.Path), at.Line, typeWord(value))
 	}
 }
@@ -1282,7 +1313,7 @@ func (g *gemini) cells() []*model.Cell {
 	servers, order := g.merge(g.trust.trusted)
 	for _, name := range order {
 		if s := servers[name]; s.entry.value.Kind() == jsonc.Null && s.entry.file.OK() {
-			g.r.Mark(s.entry.file, model.FileMalformed, fmt.Sprintf("line %d: the entry %s is null", s.entry.Source.Line, quoted(name)))
+			g.r.Refuse(s.entry.file, s.entry.Source, "the entry "+quoted(name)+" is null")
 			g.fail(s.entry.Source, "the entry %s in %s:%d is null: every command of Gemini CLI that loads servers ends",
 				quoted(name), g.tilde(s.entry.file.Path), s.entry.Source.Line)
 		}
@@ -1483,6 +1514,8 @@ func (g *gemini) capabilities(out *model.Cell, extensionOff bool) model.Capabili
 		caps.Approve = "not needed, folder trust is switched off"
 	case g.trust.variable != "" && g.trust.trusted:
 		caps.Approve = "not needed, " + g.trust.variable + " trusts every folder"
+	case g.trust.variable != "" && g.trust.at.Path[0] != '$':
+		caps.Approve = g.tilde(g.trust.at.Path) + " sets " + g.trust.variable + ", which beats every rule"
 	case g.trust.variable != "":
 		caps.Approve = g.trust.variable + " makes every folder untrusted; no file can change that"
 	case g.trust.trusted:

@@ -298,6 +298,12 @@ func (r *Reader) Mark(f *ConfigFile, status model.FileStatus, note string) {
 	}
 }
 
+// Refuse marks a file malformed that parses but that the harness does not accept: at is the line at fault, what says why.
+func (r *Reader) Refuse(f *ConfigFile, at model.Location, what string) {
+	f.Err = &jsonc.SyntaxError{Line: max(1, at.Line), Column: max(1, at.Column), Message: model.Clean(what)}
+	r.Mark(f, model.FileMalformed, f.Err.Error())
+}
+
 // Ignored reports a file that exists but that the harness does not read here, with the reason. Its content is not read.
 func (r *Reader) Ignored(path string, scope model.Scope, why string) bool {
 	path = filepath.Clean(path)
