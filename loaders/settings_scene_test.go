@@ -166,18 +166,18 @@ func (s *settingsScene) check(h Harness, want string) *model.Column {
 	return c
 }
 
-const canary = "c4n4ry-5ecret-value"
+const plantedValue = "c4n4ry-5ecret-value"
 
 // fuzzSettings resolves a harness over any bytes: it must not fail, every cell must have a place and a known reason, and
 // the value of a variable must not show anywhere.
 func fuzzSettings(t *testing.T, h Harness, files map[string]string) {
 	for _, content := range files {
-		if strings.Contains(content, canary) || strings.HasPrefix(content, "-> ") {
+		if strings.Contains(content, plantedValue) || strings.HasPrefix(content, "-> ") {
 			t.Skip()
 		}
 	}
-	files["project/.env"] = "LATE=" + canary + "\n"
-	s := newSettingsScene(t, files, map[string]string{"CANARY": canary})
+	files["project/.env"] = "LATE=" + plantedValue + "\n"
+	s := newSettingsScene(t, files, map[string]string{"CANARY": plantedValue})
 	c := s.column(h)
 	var texts []string
 	for _, cell := range c.Cells {
@@ -201,7 +201,7 @@ func fuzzSettings(t *testing.T, h Harness, files map[string]string) {
 	for _, n := range c.Notes {
 		texts = append(texts, n.Text)
 	}
-	if all := strings.Join(texts, "\n"); strings.Contains(all, canary) {
+	if all := strings.Join(texts, "\n"); strings.Contains(all, plantedValue) {
 		t.Errorf("the value of a variable shows:\n%s", all)
 	}
 }
