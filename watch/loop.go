@@ -118,7 +118,7 @@ func (w *Watcher) run(l *loop) {
 		case <-wake:
 			l.takeEvents()
 		case <-l.burstTimer.C:
-			l.flush()
+			l.endBurst()
 		case <-l.pollTimer.C:
 			l.poll()
 		case <-l.againTimer.C:
@@ -217,7 +217,19 @@ func (l *loop) armBurst() {
 	l.burstTimer.Reset(time.Until(l.burst.due(l.options.Quiet, l.options.Longest)))
 }
 
-// flush ends a burst.
+// endBurst flushes, unless events came that nobody has taken yet, because the
+// loop was busy or the machine is.
+func (l *loop) endBurst() {
+	if l.inbox != nil {
+		l.takeEvents()
+	}
+	if l.burst.running() && time.Now().Before(l.burst.due(l.options.Quiet, l.options.Longest)) {
+		return // the timer is set for it
+	}
+	l.flush()
+}
+
+// flush looks at what the events were about.
 func (l *loop) flush() {
 	set, lossy := l.dirty, l.lost
 	l.dirty, l.burst, l.lost = dirtySet{}, burst{}, false
