@@ -173,8 +173,9 @@ func (d *Document) Tree() map[string]any { return d.tree }
 type keyNode struct {
 	origin    origin
 	isArray   bool
-	named     int // offset of the first key or header that ends in it; -1 when none does
-	mentioned int // offset of its first mention at all
+	value     *value // of a key from a value
+	named     int    // offset of the first key or header that ends in it; -1 when none does
+	mentioned int    // offset of its first mention at all
 	names     []string
 	children  map[string]*keyNode
 }
@@ -282,6 +283,7 @@ func (n *keyNode) define(key []segment, v *value) *scanError {
 		case fromHeader, fromArrayHeader:
 			return segment.error("a table with a header cannot be extended by a dotted key")
 		}
+		child.origin = fromDottedKey
 		n = child
 	}
 	segment := key[last]
@@ -294,7 +296,7 @@ func (n *keyNode) define(key []segment, v *value) *scanError {
 }
 
 func (n *keyNode) defineInside(v *value) *scanError {
-	n.isArray = v.kind == arrayValue
+	n.value, n.isArray = v, v.kind == arrayValue
 	// While its members are read, an inline table is open to its own dotted keys.
 	for _, m := range v.members {
 		if err := n.define(m.key, m.value); err != nil {
