@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"net/url"
 	"path"
 	"sort"
@@ -268,6 +269,15 @@ func (d *Definition) Display() string {
 		words = append(words, quoteWord(a))
 	}
 	return strings.Join(words, " ")
+}
+
+// Format prints the definition as Display does, for every verb: fmt would reach the fields, the keys among them.
+func (d *Definition) Format(f fmt.State, _ rune) {
+	if d == nil {
+		fmt.Fprint(f, "<nil>")
+		return
+	}
+	fmt.Fprint(f, d.Display())
 }
 
 // quoteWord puts a word into quotes where a reader could not see where it ends.

@@ -167,3 +167,20 @@ func TestRedactor(t *testing.T) {
 		}
 	}
 }
+
+// TestDefinitionHasNoPrinter: a definition keeps clear texts and its keys in its fields.
+func TestDefinitionHasNoPrinter(t *testing.T) {
+	t.Parallel()
+	d := remote(model.TransportHTTP, "https://hunter2:hunter2@h/mcp")
+	d.Headers = secretNamed("A", "hunter2-hunter2")
+	local := stdio("run-it", "--token", "hunter2")
+	model.NewSnapshot(1, "", "", noon, []*model.Column{column("one", loads("a", d), loads("b", local))}) // makes the keys
+	for _, verb := range []string{"%s", "%v", "%+v", "%#v", "%q", "%x"} {
+		if text := fmt.Sprintf(verb+verb, d, local); strings.Contains(text, "hunter2") || strings.Contains(text, "68756e746572") {
+			t.Errorf("%s prints %s", verb, text)
+		}
+	}
+	if text := fmt.Sprint((*model.Definition)(nil)); text != "<nil>" {
+		t.Errorf("no definition prints %s", text)
+	}
+}
