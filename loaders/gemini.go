@@ -30,6 +30,13 @@ func geminiCLI() Harness {
 			},
 		},
 		Resolve: resolveGemini,
+		Launch: LaunchRules{
+			Class:    EnvironmentFiltered,
+			Inherit:  inheritGemini,
+			Fill:     fillGeminiText,
+			ToolName: geminiToolName,
+			Drops:    dropsGemini,
+		},
 	}
 }
 
@@ -96,14 +103,18 @@ type geminiEntry struct {
 	command   bool             // gives a command or a URL
 }
 
-func resolveGemini(env *Env, r *Reader) Result {
+func newGemini(env *Env, r *Reader) *gemini {
 	g := &gemini{env: env, r: r, home: env.Home, cwd: r.RealPath(env.Project)}
 	if v := env.Var("GEMINI_CLI_HOME"); v != "" {
 		g.home = g.absolute(v)
 	}
 	g.dir = filepath.Join(g.home, ".gemini")
-	res := Result{Present: r.Exists(g.dir)}
+	return g
+}
 
+func resolveGemini(env *Env, r *Reader) Result {
+	g := newGemini(env, r)
+	res := Result{Present: r.Exists(g.dir)}
 	g.readSettings()
 	g.decideTrust()
 	g.readDotenv()
@@ -790,7 +801,7 @@ func (g *gemini) build(e *geminiEntry, base jsonc.Value, extension *geminiExtens
 	warn := func(code model.FindingCode, severity model.Severity, v jsonc.Value, format string, args ...any) {
 		e.Findings = append(e.Findings, model.Finding{Code: code, Severity: severity, Line: v.Line(), Text: fmt.Sprintf(format, args...)})
 	}
-	e.fault, e.Definition = model.Reason{}, nil
+	e.fault, e.Definition, e.Filter = model.Reason{}, nil, nil
 	g.nameFindings(e)
 	if e.value.Kind() == jsonc.Null {
 		skip(model.ReasonEntryInvalid, "the entry is null: Gemini CLI ends when it comes to it")
@@ -846,6 +857,12 @@ func (g *gemini) build(e *geminiEntry, base jsonc.Value, extension *geminiExtens
 		return
 	}
 	e.command = true
+	e.Filter = toolFilter(e.file, e.value, base, fill)
+	for _, key := range []string{"includeTools", "excludeTools"} {
+		if v := get(key); v.Exists() && v.Kind() != jsonc.Array {
+			warn(model.FindingWrongType, model.Warning, v, "%s is %s, not a list", key, typeWord(v))
+		}
+	}
 	if tcp := get("tcp"); truthy(tcp, fill) {
 		warn(model.FindingUselessKey, model.Warning, tcp, "tcp has no transport in Gemini CLI")
 	}
@@ -913,11 +930,6 @@ func (g *gemini) build(e *geminiEntry, base jsonc.Value, extension *geminiExtens
 		if slices.Contains(geminiDropped, strings.ToUpper(v.Name)) {
 			e.Findings = append(e.Findings, model.Finding{Code: model.FindingUselessKey, Severity: model.Warning,
 				Text: "Gemini CLI does not let an entry set " + quoted(v.Name)})
-		}
-	}
-	for _, key := range []string{"includeTools", "excludeTools"} {
-		if v := get(key); v.Exists() && v.Kind() != jsonc.Array {
-			warn(model.FindingWrongType, model.Warning, v, "%s is %s, not a list", key, typeWord(v))
 		}
 	}
 	g.variableFindings(e, get, base, extension)

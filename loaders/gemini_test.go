@@ -560,3 +560,37 @@ func FuzzResolveGemini(f *testing.F) {
 			"home/.gemini/mcp-server-enablement.json": string(switches), "home/.gemini/extensions/e/gemini-extension.json": string(extension)})
 	})
 }
+
+func TestGeminiLaunch(t *testing.T) {
+	t.Parallel()
+	s := newSettingsScene(t, map[string]string{
+		"home/.gemini/trustedFolders.json": geminiTrusting,
+		"project/.env":                     "LATE=late\nLATE_TOKEN=t\n",
+		"home/.gemini/settings.json": `{"mcpServers": {"a": {"command": "$CMD", "args": ["$LATE", "${NOPE:-d}"], "cwd": "sub", "timeout": 50,
+			"env": {"A": "$LATE", "B": "x$LATE_TOKEN", "C": "$MY_TOKEN"}, "includeTools": ["one", "two(x)"], "excludeTools": ["one"]}}}`,
+		"home/.gemini/extensions/e/.env":                  "OWN=own\n",
+		"home/.gemini/extensions/e/gemini-extension.json": `{"name": "e", "version": "1", "mcpServers": {"x": {"command": "x", "args": ["$LATE$OWN"]}}}`,
+	}, map[string]string{"CMD": "run", "MY_TOKEN": "secret", "PATH": "/bin", "DATABASE_URL": "x"})
+	h := geminiCLI()
+	c := s.column(h)
+	l := h.LaunchFor(s.env, &c.Cells[0].Entry)
+	if l.Command != "run" || !slices.Equal(l.Args, []string{"$LATE", "d"}) || l.Dir != s.path("project/sub") {
+		t.Errorf("%s %q in %s", l.Command, l.Args, l.Dir)
+	}
+	if want := []string{"A=late", "B=x", "C=secret", "CMD=run", "GEMINI_CLI=1", "LATE=late", "PATH=/bin"}; !slices.Equal(l.Env, want) {
+		t.Errorf("environment %q, want %q", l.Env, want)
+	}
+	if want := []string{"LATE", "LATE_TOKEN"}; !slices.Equal(l.Unset, want) {
+		t.Errorf("unset %q, want %q", l.Unset, want)
+	}
+	if x := h.LaunchFor(s.env, &c.Cells[1].Entry); !slices.Equal(x.Args, []string{"lateown"}) {
+		t.Errorf("extension: %q", x.Args)
+	}
+	tools := h.ToolsFor(&c.Cells[0].Entry, []model.Tool{{Name: "one"}, {Name: "two"}, {Name: "three"}})
+	if !slices.Equal(tools.ShownAs, []string{"mcp_a_two"}) {
+		t.Errorf("tools %q", tools.ShownAs)
+	}
+	if name := geminiToolName("my server", strings.Repeat("x", 80)); name != "mcp_my_server_"+strings.Repeat("x", 16)+"..."+strings.Repeat("x", 30) {
+		t.Errorf("long name %s", name)
+	}
+}
