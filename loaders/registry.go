@@ -34,8 +34,8 @@ type Result struct {
 func All() []Harness {
 	return []Harness{
 		claudeCode(),
-		openCode(),
 		geminiCLI(),
+		openCode(),
 	}
 }
 
