@@ -257,7 +257,7 @@ func (o *openCodeResolve) parse(f *ConfigFile, scope model.Scope, dir string) {
 
 func (o *openCodeResolve) refuse(f *ConfigFile, at model.Location, why string) {
 	if o.broken == nil {
-		o.broken = &model.Problem{Location: at, Text: fmt.Sprintf("OpenCode refuses %s, and with it every command: %s", o.tilde(f.Path), why)}
+		o.broken = &model.Problem{Location: at, Text: fmt.Sprintf("OpenCode refuses %s, and with it every command: %s", o.tilde(f.Path), model.Clean(why))}
 	}
 }
 
@@ -321,6 +321,9 @@ type openCodeSpan struct {
 }
 
 var openCodeVariable = regexp.MustCompile(`\{env:([^}]+)\}`)
+
+// plainVariable is a name that a shell would accept too.
+var plainVariable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 var openCodeFileReference = regexp.MustCompile(`\{file:[^}]+\}`)
 
@@ -563,7 +566,11 @@ func (p *openCodeParser) finish(e *openCodeEntry, m jsonc.Member, twice map[stri
 	for _, s := range p.text.within(m.KeyOffset, m.Value.End()) {
 		if s.unset && !slices.Contains(seen, s.name) {
 			seen = append(seen, s.name)
-			e.findings = append(e.findings, unsetFinding(s.name, "it reads as empty text", p.text.line(s.start)))
+			shown := s.name
+			if !plainVariable.MatchString(shown) { // it may have run on over anything up to a brace
+				shown = "{env:…}"
+			}
+			e.findings = append(e.findings, unsetFinding(shown, "it reads as empty text", p.text.line(s.start)))
 		}
 	}
 	files := p.out.files
