@@ -3,6 +3,7 @@ package loaders
 import (
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -31,6 +32,12 @@ func openCode() Harness {
 			},
 		},
 		Resolve: resolveOpenCode,
+		Launch: LaunchRules{
+			Class:    EnvironmentFull,
+			Fill:     fillOpenCode,
+			ToolName: joinToolName("", "_"),
+			Drops:    openCodeDrops,
+		},
 	}
 }
 
@@ -245,13 +252,11 @@ func (o *openCodeResolve) parse(f *ConfigFile, scope model.Scope, dir string) {
 		}
 	}
 	if fault != nil {
-		f.Err = &jsonc.SyntaxError{Line: fault.at.Line, Column: max(1, fault.at.Column), Message: fault.text}
-		o.r.Mark(f, model.FileMalformed, model.Clean(f.Err.Error()))
+		o.r.Refuse(f, fault.at, fault.text)
 		o.refuse(f, fault.at, fault.text)
 	} else if parsed.wrongKey != nil {
 		o.notes = append(o.notes, *parsed.wrongKey)
 	}
-	o.notes = append(o.notes, parsed.notes...)
 	o.layers = append(o.layers, layer)
 }
 
@@ -267,7 +272,15 @@ type openCodeFile struct {
 	fault    *openCodeFault
 	files    []openCodeReference
 	wrongKey *model.Note
-	notes    []model.Note
+	tools    []openCodeToolRule // of "tools", in file order
+	allows   []openCodeToolRule // of "permission"
+}
+
+// openCodeToolRule hides tools or shows them: the last rule that fits a tool decides.
+type openCodeToolRule struct {
+	pattern string
+	hides   bool
+	at      model.Location
 }
 
 type openCodeFault struct {
@@ -305,6 +318,7 @@ type openCodeEntry struct {
 // openCodeText is the text of a file after {env:NAME} was filled in, with the way back to the file.
 type openCodeText struct {
 	file     *ConfigFile
+	dir      string // where relative references start
 	original string
 	text     string
 	spans    []openCodeSpan
@@ -329,8 +343,8 @@ var openCodeFileReference = regexp.MustCompile(`\{file:[^}]+\}`)
 
 // fillInOpenCode replaces {env:NAME} anywhere in the text, comments included; an unset variable is empty, nothing is
 // escaped.
-func fillInOpenCode(env *Env, r *Reader, f *ConfigFile) *openCodeText {
-	t := &openCodeText{file: f, original: string(f.Data)}
+func fillInOpenCode(env *Env, r *Reader, f *ConfigFile, dir string) *openCodeText {
+	t := &openCodeText{file: f, dir: dir, original: string(f.Data)}
 	t.text = t.original
 	if strings.Contains(t.original, "{env:") {
 		var b strings.Builder
@@ -387,8 +401,23 @@ func (t *openCodeText) at(key string, offset int) model.Location {
 
 func (t *openCodeText) line(offset int) int { return t.at("", offset).Line }
 
-// written gives a text value as it stands in the file, references to variables included.
+// written gives a text value as it stands in the file, references to variables included. Relative references to files are
+// made absolute: after merging nobody knows which file they stood in.
 func (t *openCodeText) written(v jsonc.Value) string {
+	s := t.unfilled(v)
+	if !strings.Contains(s, "{file:") {
+		return s
+	}
+	return openCodeFileReference.ReplaceAllStringFunc(s, func(ref string) string {
+		path := ref[len("{file:") : len(ref)-1]
+		if filepath.IsAbs(path) || strings.HasPrefix(path, "~/") || strings.Contains(path, "{env:") {
+			return ref
+		}
+		return "{file:" + filepath.Join(t.dir, path) + "}"
+	})
+}
+
+func (t *openCodeText) unfilled(v jsonc.Value) string {
 	filled, _ := v.Str()
 	var refs []string
 	for _, s := range t.within(v.Offset(), v.End()) {
@@ -409,7 +438,7 @@ func (t *openCodeText) written(v jsonc.Value) string {
 }
 
 // references finds the {file:path} that are read: all but those on lines that start with //.
-func (t *openCodeText) references(home, dir string) []openCodeReference {
+func (t *openCodeText) references(home string) []openCodeReference {
 	if !strings.Contains(t.text, "{file:") {
 		return nil
 	}
@@ -428,7 +457,7 @@ func (t *openCodeText) references(home, dir string) []openCodeReference {
 			path = filepath.Join(home, rest)
 		}
 		if !filepath.IsAbs(path) {
-			path = filepath.Join(dir, path)
+			path = filepath.Join(t.dir, path)
 		}
 		path = filepath.Clean(path)
 		if shown == "" {
@@ -441,8 +470,8 @@ func (t *openCodeText) references(home, dir string) []openCodeReference {
 
 // parseOpenCode reads one file: fill in, parse, translate the newer shape, validate.
 func parseOpenCode(env *Env, r *Reader, f *ConfigFile, dir string) *openCodeFile {
-	t := fillInOpenCode(env, r, f)
-	out := &openCodeFile{files: t.references(env.Home, dir)}
+	t := fillInOpenCode(env, r, f, dir)
+	out := &openCodeFile{files: t.references(env.Home)}
 	root := t.doc.Root()
 	p := &openCodeParser{text: t, out: out, home: env.Home}
 	if errs := t.doc.Errors(); len(errs) > 0 {
@@ -485,11 +514,38 @@ func (p *openCodeParser) file(root jsonc.Value) {
 		}
 	}
 	for _, m := range root.Get("tools").Members() {
-		if on, ok := m.Value.Bool(); ok && !on && !m.Shadowed && strings.Contains(m.Key, "*") {
-			p.out.notes = append(p.out.notes, model.Note{Code: "tools-hidden", Path: path, Line: p.text.line(m.KeyOffset),
-				Text: fmt.Sprintf("tools whose shown name fits %s are hidden; servers are not switched off by that", quoted(m.Key))})
+		if on, ok := m.Value.Bool(); ok && !m.Shadowed {
+			p.out.tools = append(p.out.tools, openCodeToolRule{m.Key, !on, p.text.at(JoinKey("tools", m.Key), m.KeyOffset)})
 		}
 	}
+	permission := root.Get("permission")
+	if action, ok := permission.Str(); ok {
+		p.out.allows = append(p.out.allows, openCodeToolRule{"*", action == "deny", p.text.at("permission", permission.Offset())})
+	}
+	for _, m := range permission.Members() {
+		if action, ok := openCodeLastAction(m.Value); ok && !m.Shadowed {
+			p.out.allows = append(p.out.allows, openCodeToolRule{m.Key, action == "deny", p.text.at(JoinKey("permission", m.Key), m.KeyOffset)})
+		}
+	}
+}
+
+// openCodeLastAction reads the action of a permission that decides whether a tool is shown at all: that of its last pattern,
+// which must be *.
+func openCodeLastAction(v jsonc.Value) (string, bool) {
+	if s, ok := v.Str(); ok {
+		return s, true
+	}
+	action, any := "", false
+	for _, m := range v.Members() {
+		if s, ok := m.Value.Str(); ok && !m.Shadowed {
+			any = true
+			action = "ask"
+			if m.Key == "*" {
+				action = s
+			}
+		}
+	}
+	return action, any
 }
 
 // permissions refuses what only OpenCode 2 understands.
@@ -1002,11 +1058,112 @@ func (o *openCodeResolve) cells() []*model.Cell {
 			servers[at].entry = append(servers[at].entry, e)
 		}
 	}
+	filter := o.toolFilter()
 	out := make([]*model.Cell, 0, len(servers))
 	for i := range servers {
-		out = append(out, o.cell(&servers[i]))
+		c := o.cell(&servers[i])
+		c.Filter = filter
+		out = append(out, c)
 	}
 	return out
+}
+
+// toolFilter joins the rules of all layers that hide tools: "tools" first, then "permission", which wins where both name
+// the same pattern. A pattern keeps the place where it first stood. nil when nothing is hidden.
+func (o *openCodeResolve) toolFilter() *model.ToolFilter {
+	var rules []openCodeToolRule
+	add := func(list []openCodeToolRule) {
+		for _, r := range list {
+			if i := slices.IndexFunc(rules, func(have openCodeToolRule) bool { return have.pattern == r.pattern }); i >= 0 {
+				rules[i] = r
+			} else {
+				rules = append(rules, r)
+			}
+		}
+	}
+	for i := range o.layers {
+		add(o.layers[i].parsed.tools)
+	}
+	for i := range o.layers {
+		add(o.layers[i].parsed.allows)
+	}
+	f := &model.ToolFilter{}
+	for _, r := range rules {
+		if r.hides {
+			f.Deny = append(f.Deny, r.pattern)
+			if strings.Contains(r.pattern, "_") || strings.Contains(r.pattern, "*") {
+				o.notes = append(o.notes, model.Note{Code: "tools-hidden", Path: r.at.Path, Line: r.at.Line,
+					Text: fmt.Sprintf("tools whose shown name fits %s are hidden; servers are not switched off by that", quoted(r.pattern))})
+			}
+			f.At = r.at
+		} else {
+			f.Deny = append(f.Deny, "!"+r.pattern)
+		}
+	}
+	if f.At.IsZero() {
+		return nil
+	}
+	return f
+}
+
+// openCodeDrops tells whether the last rule that fits a tool's shown name hides it; "!" marks a rule that shows.
+func openCodeDrops(f *model.ToolFilter, server, tool string) bool {
+	name := joinToolName("", "_")(server, tool)
+	for _, rule := range slices.Backward(f.Deny) {
+		pattern, shows := strings.CutPrefix(rule, "!")
+		if matchStars(pattern, name) {
+			return !shows
+		}
+	}
+	return false
+}
+
+// fillOpenCode fills in {env:NAME} and {file:path} in one text of an entry. A variable's text goes in as it is, before the
+// JSON around it is read, so a backslash in it is an escape; a file's is trimmed and cannot be one.
+func fillOpenCode(env *Env, e *model.Entry, _ TextPart, text string) (string, []string) {
+	if !strings.Contains(text, "{env:") && !strings.Contains(text, "{file:") {
+		return text, nil
+	}
+	var unset []string
+	inner := func(s string) string { q := jsonc.Quote(s); return q[1 : len(q)-1] }
+	var b strings.Builder
+	last := 0
+	for _, m := range openCodeVariable.FindAllStringSubmatchIndex(text, -1) {
+		b.WriteString(inner(text[last:m[0]]))
+		value := env.Var(text[m[2]:m[3]])
+		if value == "" {
+			unset = append(unset, text[m[2]:m[3]])
+		}
+		b.WriteString(value)
+		last = m[1]
+	}
+	b.WriteString(inner(text[last:]))
+	filled := openCodeFileReference.ReplaceAllStringFunc(b.String(), func(ref string) string {
+		path := ref[len("{file:") : len(ref)-1]
+		if rest, ok := strings.CutPrefix(path, "~/"); ok {
+			path = env.InHome(rest)
+		}
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(filepath.Dir(e.Source.Path), path)
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			unset = append(unset, ref)
+			return ""
+		}
+		data, err := readRegular(path, info)
+		if err != nil {
+			unset = append(unset, ref)
+			return ""
+		}
+		return inner(trimJS(string(data)))
+	})
+	doc, err := jsonc.Parse([]byte(`"`+filled+`"`), jsonc.Options{ReplaceInvalidUTF8: true})
+	if err != nil {
+		return filled, unset
+	}
+	s, _ := doc.Root().Str()
+	return s, unset
 }
 
 // openCodeMerged is an entry after merging: for each value the layer that gave it, -1 for none.

@@ -223,7 +223,7 @@ func TestOpenCodeReadsNoReferencedFile(t *testing.T) {
 	}
 	col := tr.column(openCode())
 	a := cellNamed(col, "a")
-	if a == nil || a.Decision != model.DecisionLoads || a.Definition.Command != "{file:./secret.txt}" {
+	if a == nil || a.Decision != model.DecisionLoads || a.Definition.Command != "{file:"+filepath.Join(tr.project, "secret.txt")+"}" {
 		t.Fatalf("a is %s", tr.describe(a))
 	}
 	r := NewReader(tr.env, NewCache())
@@ -247,6 +247,33 @@ func TestOpenCodeLooksWhereFilesMayCome(t *testing.T) {
 	}
 	if slices.Contains(r.Touched(), filepath.Join(filepath.Dir(tr.home), "opencode.json")) {
 		t.Error("the search went above the work tree")
+	}
+}
+
+func TestOpenCodeLaunch(t *testing.T) {
+	t.Parallel()
+	tr := layTree(t, map[string]string{
+		"./t.txt":         " line \"one\"\n",
+		globalOpenCode:    `{"tools":{"a_*":false,"a_keep":true,"b_*":true,"c_*":false},"mcp":{}}`,
+		"./opencode.json": `{"permission":{"c_*":"allow","a_x":{"rm":"allow","*":"deny"}},"mcp":{"a.b":{"type":"local","command":["{env:CMD}","{env:NOPE}","x{file:./t.txt}y"],"cwd":"sub"}}}`,
+	}, map[string]string{"CMD": `run\tit`, "PATH": "/bin"})
+	h := openCode()
+	c := cellNamed(tr.column(h), "a.b")
+	l := h.LaunchFor(tr.env, &c.Entry)
+	if l.Command != "run\tit" || !slices.Equal(l.Args, []string{"", `xline "one"y`}) || !slices.Equal(l.Unset, []string{"NOPE"}) {
+		t.Errorf("command %q, arguments %q, unset %q", l.Command, l.Args, l.Unset)
+	}
+	if l.Dir != filepath.Join(tr.project, "sub") || !slices.Contains(l.Env, "PATH=/bin") {
+		t.Errorf("folder %s, environment %q", l.Dir, l.Env)
+	}
+	if got := h.Launch.ToolName("a.b", "do it"); got != "a_b_do_it" {
+		t.Errorf("tool name %s", got)
+	}
+	for name, want := range map[string]bool{"a/hidden": true, "a/keep": false, "a/x": true, "b/y": false, "c/z": false, "d/a_q": false} {
+		server, tool, _ := strings.Cut(name, "/")
+		if got := h.Launch.Drops(c.Filter, server, tool); got != want {
+			t.Errorf("%s dropped: %t", name, got)
+		}
 	}
 }
 
