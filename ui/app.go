@@ -32,6 +32,8 @@ type Options struct {
 	ASCII    bool
 	ReadOnly bool
 	Now      func() time.Time
+	// Launcher starts servers; nil: none can be started.
+	Launcher Launcher
 	// Editor makes the command that opens a file at a line; nil: there is none.
 	Editor func(path string, line, column int) *exec.Cmd
 	// Copy puts a text on the clipboard and says how.
@@ -48,6 +50,8 @@ const (
 	viewGrid viewKind = iota
 	viewDetail
 	viewFiles
+	viewTools
+	viewOutput
 )
 
 type overlayKind uint8
@@ -114,6 +118,10 @@ type Model struct {
 	fileRow    int
 	fileTop    int
 	helpOffset int
+	tools      toolsView
+	output     outputView
+	dialog     *dialog
+	spinning   bool
 	palette    palette
 
 	filterText string // what is in force
@@ -202,10 +210,15 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			return m, nil
 		}
 		m.note = msg.change.Note
-		return m, tea.Batch(m.replace(msg.change.Snapshot), m.waitForChange())
+		return m, tea.Batch(m.replace(msg.change.Snapshot), m.waitForChange(), m.spin())
 	case rereadMsg:
 		m.say([]run{{"✓ ", roleOK}, {"files read again", roleText}}, copiedFor)
 		return m, tea.Batch(m.replace(msg.snapshot), m.wakeAt(m.o.Now().Add(copiedFor)))
+	case plannedMsg:
+		return m, m.planned(msg.plan)
+	case spinMsg:
+		m.spinning = false
+		return m, m.spin()
 	case wakeMsg:
 		return m, m.expire()
 	case editorMsg:

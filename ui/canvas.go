@@ -286,3 +286,14 @@ func wrap(rs []run, width int) [][]run {
 	}
 	return lines
 }
+
+// fitExact returns the longest head of a text that takes at most room cells, without an ellipsis.
+func fitExact(s string, room int) string {
+	if len(s) <= room || textWidth(s) <= room {
+		return s
+	}
+	if room <= 0 {
+		return ""
+	}
+	return ansi.Truncate(s, room, "")
+}

@@ -35,6 +35,14 @@ func (m *Model) describeCell(line *model.Line, cell *model.Cell, col *model.Colu
 	tall := m.h >= tallFrom
 	p := paneView{title: []run{{m.name(cell.Name), roleTitle}, {" in " + col.Title, roleDim}}, state: cell.State(), words: cell.StateWords(m.o.Now())}
 	add := func(ps ...panePart) { p.parts = append(p.parts, ps...) }
+	if cell.Launch != nil {
+		if cell.Definition != nil {
+			add(blank(), part("runs", m.definitionLines(cell.Definition)...))
+		}
+		add(blank(), part("so far", append(m.progressLines(cell.Launch), dimmed("x stops it"))...))
+		add(blank(), part("keys", m.actKeys()...))
+		return p
+	}
 	reason := cell.StateReason()
 	if cell.Overlays&model.OverlayStale != 0 {
 		add(blank(), part("stale", plain("its file is broken; this is the last good answer, from "+col.StaleAt.Format("15:04:05"))))
@@ -61,8 +69,11 @@ func (m *Model) describeCell(line *model.Line, cell *model.Cell, col *model.Colu
 	if cell.Definition != nil {
 		add(part("runs", m.definitionLines(cell.Definition)...))
 	}
-	if lines := m.findingLines(cell.Findings); len(lines) > 0 {
+	if lines := m.noteLines(cell); len(lines) > 0 {
 		add(part("note", lines...))
+	}
+	if cell.Tools != nil {
+		add(blank(), part("tools", m.toolSummary(cell, tall)...))
 	}
 	add(blank(), part("keys", m.cellKeys(cell)...))
 	if tall {
@@ -119,6 +130,84 @@ func secretRuns(m *Model, lead string, names []string) []run {
 	return out
 }
 
+// noteLines are the findings of the entry and the notes of its launch.
+func (m *Model) noteLines(cell *model.Cell) []paneLine {
+	out := m.findingLines(cell.Findings)
+	if o := cell.Observation; o != nil {
+		if o.Noise > 0 {
+			out = append(out, prose(run{"▴ ", roleWarn}, run{count(o.Noise, "line") + " on stdout were no message", roleText}))
+		}
+		for _, n := range o.Notes {
+			out = append(out, prose(run{"▴ ", roleWarn}, run{m.text(n), roleText}))
+		}
+		if cell.Decision != model.DecisionLoads && o.Outcome == model.OutcomeError {
+			out = append(out, prose(run{"✗ ", roleBad}, run{"the last launch failed: " + m.text(o.Reason.Text), roleText}))
+		}
+	}
+	return out
+}
+
+// toolSummary says how many tools there are and what they cost; a tall pane lists the first.
+func (m *Model) toolSummary(cell *model.Cell, tall bool) []paneLine {
+	t := cell.Tools
+	text := fmt.Sprintf("%d here, %s tokens", t.Offered, tokensText(t.Tokens))
+	if t.Offered < t.Listed {
+		text = fmt.Sprintf("%d of %d here, %s tokens", t.Offered, t.Listed, tokensText(t.Tokens))
+	}
+	if t.Unclear > 0 {
+		text += fmt.Sprintf(", %d unclear", t.Unclear)
+	}
+	out := []paneLine{plain(text)}
+	if n := len(t.TooLong); n > 0 {
+		out = append(out, prose(run{"▴ ", roleWarn}, run{count(n, "name") + " too long for this harness", roleText}))
+	}
+	if !tall {
+		return out
+	}
+	const first = 3
+	shown := 0
+	for i := range t.All {
+		if t.Dropped[i] || shown == first {
+			continue
+		}
+		shown++
+		out = append(out, cutLine(run{padRight(fit(m.text(t.All[i].Name), 22), 22), roleText}, run{fmt.Sprintf("%5d  ", t.All[i].Tokens()), roleDim},
+			run{m.text(firstLine(t.All[i].Description)), roleDim}))
+	}
+	if t.Offered > shown {
+		out = append(out, dimmed(fmt.Sprintf("%d more: t", t.Offered-shown)))
+	}
+	return out
+}
+
+// actKeys are the keys that write or launch, with what they would do here or why they cannot.
+func (m *Model) actKeys() []paneLine {
+	var out []paneLine
+	if _, ok := m.keys.byAction[actionLaunch]; ok && m.o.Launcher != nil {
+		text := "launch and list it"
+		switch c := m.cell(); {
+		case m.running():
+			text = "stop it"
+		case c != nil && c.Definition != nil && c.Definition.Transport.Remote():
+			text = "reach it and list its tools"
+		case c != nil && c.Observation != nil:
+			text = "launch it again"
+		}
+		if why := m.against(actionLaunch); why != "" {
+			out = append(out, paneLine{key: "x", why: true, runs: []run{{"launch: " + why, roleDim}}})
+		} else {
+			out = append(out, keyLine("x", text))
+		}
+	}
+	if c := m.cell(); c != nil && c.Tools != nil {
+		out = append(out, keyLine("t", "tools"))
+	}
+	if c := m.cell(); c != nil && (c.Observation != nil || c.Launch != nil) {
+		out = append(out, keyLine("o", "output and protocol"))
+	}
+	return out
+}
+
 func (m *Model) findingLines(findings []model.Finding) []paneLine {
 	var out []paneLine
 	for _, f := range findings {
@@ -137,7 +226,7 @@ func (m *Model) findingLines(findings []model.Finding) []paneLine {
 
 // cellKeys says what can be done here, and why not.
 func (m *Model) cellKeys(cell *model.Cell) []paneLine {
-	var out []paneLine
+	out := m.actKeys()
 	if at := cell.OpenAt(); !at.IsZero() && at.Path[0] != '$' {
 		out = append(out, keyLine("e", "open line "+strconv.Itoa(at.Line)))
 	}
@@ -387,8 +476,26 @@ func (m *Model) hints() []hint {
 		add(actionEdit, "edit")
 	default:
 		switch cell.State() {
+		case model.StateLaunching:
+			add(actionLaunch, "stop it")
+			add(actionLaunchAll, "stop all")
+			add(actionOutput, "output")
+			add(actionEnter, "detail")
+		case model.StateConfigured:
+			add(actionLaunch, "launch")
+			add(actionEnter, "detail")
+			add(actionEdit, "edit")
+		case model.StateOK:
+			add(actionTools, "tools")
+			add(actionEnter, "detail")
+			add(actionLaunch, "launch again")
+			add(actionEdit, "edit")
 		case model.StateError:
+			add(actionOutput, "output")
 			add(actionEdit, "open the line")
+			if cell.Decision == model.DecisionLoads {
+				add(actionLaunch, "launch again")
+			}
 			add(actionEnter, "why")
 		case model.StateNone:
 			add(actionFiles, "files")
@@ -410,6 +517,13 @@ func (m *Model) hints() []hint {
 	add(actionSort, "sort: "+m.sort.String())
 	if cell != nil {
 		add(actionFiles, "files")
+	}
+	if cell != nil && cell.State() != model.StateOK {
+		add(actionTools, "")
+		add(actionOutput, "")
+	}
+	if m.launching() == 0 {
+		add(actionLaunchAll, "")
 	}
 	add(actionZoom, "")
 	add(actionCopy, "")

@@ -21,6 +21,9 @@ func (m *Model) key(k tea.KeyMsg) tea.Cmd {
 	if a == actionSuspend {
 		return tea.Suspend
 	}
+	if m.dialog != nil {
+		return m.dialogKey(k)
+	}
 	switch m.overlay {
 	case overlayFilter:
 		return m.filterKey(k)
@@ -69,6 +72,22 @@ func (m *Model) act(a action) tea.Cmd {
 		default:
 			m.zoom = zoomGrid
 		}
+	case actionTools:
+		if m.view == viewTools {
+			m.view = viewGrid
+		} else {
+			m.view, m.tools = viewTools, toolsView{}
+		}
+	case actionOutput:
+		if m.view == viewOutput {
+			m.view = viewGrid
+		} else {
+			m.view, m.output = viewOutput, outputView{follows: m.running()}
+		}
+	case actionLaunch:
+		return m.launch()
+	case actionLaunchAll:
+		return m.launchAll()
 	case actionFiles:
 		if m.view == viewFiles {
 			m.view = viewGrid
@@ -78,8 +97,15 @@ func (m *Model) act(a action) tea.Cmd {
 	case actionFilter:
 		m.overlay = overlayFilter
 		m.typed = textLine{m.filterText}
+		if m.view == viewTools {
+			m.typed = textLine{m.tools.filter}
+		}
 		m.anchor = m.cursorKey()
 	case actionSort:
+		if m.view == viewTools {
+			m.tools.byTokens = !m.tools.byTokens
+			return nil
+		}
 		m.sort = (m.sort + 1) % sortModes
 		m.reorder()
 	case actionReread:
@@ -158,8 +184,23 @@ func (m *Model) against(a action) string {
 		if m.view != viewGrid || m.w < paneFrom {
 			return "there is nothing to zoom: the window shows one thing already"
 		}
+	case actionLaunch, actionLaunchAll:
+		if m.o.Launcher == nil {
+			return "nothing is launched here"
+		}
+		if a == actionLaunch {
+			return m.againstLaunch()
+		}
+	case actionTools:
+		if len(m.toolCells()) == 0 {
+			return "nobody has listed its tools yet: x launches it"
+		}
+	case actionOutput:
+		if c := m.cell(); c == nil || c.Observation == nil && c.Launch == nil {
+			return "there is no output: it was not launched"
+		}
 	case actionFilter, actionSort:
-		if m.view != viewGrid {
+		if m.view != viewGrid && m.view != viewTools {
 			return "this view has no filter and no order of its own: esc first"
 		}
 	}
@@ -177,6 +218,12 @@ func (m *Model) move(a action) {
 		return
 	case viewDetail:
 		m.moveDetail(a, step)
+		return
+	case viewTools:
+		m.moveTools(a, step)
+		return
+	case viewOutput:
+		m.moveOutput(a, step)
 		return
 	}
 	if m.paneFocus || m.zoom == zoomPane {
@@ -292,6 +339,8 @@ func (m *Model) nextWaiting(step int) {
 // enter goes in: to the pane, to the files of a heading.
 func (m *Model) enter() {
 	switch {
+	case m.view == viewTools:
+		m.tools.schema, m.tools.offset = m.selectedTool() != nil, 0
 	case m.view != viewGrid || len(m.snap.Lines) == 0:
 	case m.cursor.row < 0:
 		m.openFiles()
@@ -307,6 +356,10 @@ func (m *Model) enter() {
 // back goes one step: zoom, view, focus, filter. It never quits.
 func (m *Model) back() {
 	switch {
+	case m.view == viewTools && m.tools.schema:
+		m.tools.schema = false
+	case m.view == viewTools && m.tools.filter != "":
+		m.tools.filter = ""
 	case m.view != viewGrid:
 		m.view = viewGrid
 		m.paneOffset = 0
@@ -354,6 +407,10 @@ func (m *Model) filterKey(k tea.KeyMsg) tea.Cmd {
 		if !m.typed.key(k) {
 			return nil
 		}
+	}
+	if m.view == viewTools {
+		m.tools.filter, m.tools.row = m.typed.text, 0
+		return nil
 	}
 	m.filterText = m.typed.text
 	m.reorderAround(m.anchor) // a row that a half-typed word hid comes back with the cursor on it
@@ -446,12 +503,14 @@ func (m *Model) copyable() (what, place string) {
 		if f := m.selectedFile(); f != nil {
 			return f.Path, f.Path
 		}
+	case m.view == viewTools && m.selectedTool() != nil:
+		what = m.selectedTool().shown
 	case m.line() != nil:
 		what = m.line().Server.Name
 	case m.column() != nil:
 		what = m.column().Title
 	}
-	return model.Clean(what), model.Clean(place)
+	return m.text(what), model.Clean(place)
 }
 
 func (m *Model) copy(text string) tea.Cmd {
@@ -469,6 +528,9 @@ type clickZone struct {
 }
 
 func (m *Model) mouse(e tea.MouseMsg) tea.Cmd {
+	if m.dialog != nil {
+		return m.dialogMouse(e)
+	}
 	if e.Action != tea.MouseActionPress || m.overlay == overlayPalette || m.overlay == overlayFilter {
 		return nil
 	}
@@ -490,6 +552,10 @@ func (m *Model) wheel(step int) tea.Cmd {
 		m.helpOffset = max(0, m.helpOffset+3*step)
 	case m.view == viewDetail || m.paneFocus || m.zoom == zoomPane:
 		m.paneOffset = max(0, m.paneOffset+3*step)
+	case m.view == viewTools:
+		m.moveTools(map[bool]action{true: actionDown, false: actionUp}[step > 0], 1)
+	case m.view == viewOutput:
+		m.moveOutput(map[bool]action{true: actionDown, false: actionUp}[step > 0], 1)
 	case m.view == viewFiles:
 		m.moveFiles(map[bool]action{true: actionDown, false: actionUp}[step > 0], 1)
 	default:

@@ -21,6 +21,10 @@ const (
 	actionEnter
 	actionBack
 	actionZoom
+	actionTools
+	actionOutput
+	actionLaunch
+	actionLaunchAll
 	actionFilter
 	actionSort
 	actionFiles
@@ -83,6 +87,10 @@ func bindings() []binding {
 		{actionEnter, []string{"enter"}, "enter", "detail", "Show the detail", false},
 		{actionBack, []string{"esc"}, "esc", "back", "Go one step back", false},
 		{actionZoom, []string{"z"}, "z", "zoom", "Zoom what has the focus", false},
+		{actionLaunch, []string{"x"}, "x", "launch", "Launch what is under the cursor, or stop it", true},
+		{actionLaunchAll, []string{"X"}, "X", "launch all", "Launch all that is shown, or stop all", true},
+		{actionTools, []string{"t"}, "t", "tools", "Show the tools", false},
+		{actionOutput, []string{"o"}, "o", "output", "Show output and protocol of the launch", false},
 		{actionFiles, []string{"f"}, "f", "files", "Show the files of the harness", false},
 		{actionFilter, []string{"/"}, "/", "filter", "Filter the servers", false},
 		{actionSort, []string{"s"}, "s", "sort", "Sort by name or by severity", false},
@@ -114,10 +122,13 @@ func helpRows() []helpRow {
 		{groupTake, ":", "every action by name", []action{actionPalette}},
 		{groupTake, "?", "this help", []action{actionHelp}},
 		{groupTake, "ctrl+z", "suspend", []action{actionSuspend}},
+		{groupLook, "t", "tools", []action{actionTools}},
+		{groupLook, "o", "output, protocol", []action{actionOutput}},
 		{groupLook, "f", "files of the harness", []action{actionFiles}},
 		{groupLook, "/", "filter", []action{actionFilter}},
 		{groupLook, "s", "sort", []action{actionSort}},
 		{groupLook, "r R", "read column, all", []action{actionReread, actionRereadAll}},
+		{groupAct, "x X", "launch or stop, all", []action{actionLaunch, actionLaunchAll}},
 	}
 }
 
@@ -160,4 +171,25 @@ func (t keyTable) hint(a action, label string) (hint, bool) {
 		label = b.label
 	}
 	return hint{b.show, label, a}, true
+}
+
+// hintSpec is an action with the label that a view's footer gives it; actionNone stands for left and right.
+type hintSpec struct {
+	action action
+	label  string
+}
+
+// viewHints are the footer's keys of a full view: those that can act now.
+func (m *Model) viewHints(specs ...hintSpec) []hint {
+	var out []hint
+	for _, s := range specs {
+		if s.action == actionNone {
+			out = append(out, hint{"← →", s.label, actionNone})
+			continue
+		}
+		if h, ok := m.keys.hint(s.action, s.label); ok && m.against(s.action) == "" {
+			out = append(out, h)
+		}
+	}
+	return out
 }

@@ -20,6 +20,10 @@ func (m *Model) View() string {
 		drawTooSmall(c)
 	case m.view == viewFiles:
 		m.drawFiles(c)
+	case m.view == viewTools:
+		m.drawTools(c)
+	case m.view == viewOutput:
+		m.drawOutput(c)
 	case len(m.snap.Lines) == 0:
 		m.drawEmpty(c)
 	case m.view == viewDetail || m.zoom == zoomPane && m.w >= paneFrom:
@@ -38,7 +42,10 @@ func (m *Model) View() string {
 		case overlayFilter:
 			m.drawFilter(c)
 		}
-		if m.toast != nil && m.overlay == overlayNone {
+		if m.dialog != nil {
+			m.drawDialog(c)
+		}
+		if m.toast != nil && m.dialog == nil && m.overlay == overlayNone {
 			c.fill(0, c.h-1, c.w, roleText)
 			c.runs(2, c.h-1, m.toast.runs, c.w-4)
 		}
@@ -274,6 +281,11 @@ func (m *Model) headerRight() []run {
 		out = append(out, run{m.note, roleDim}, run{"   ", roleText})
 		words = false
 	}
+	if n := m.launching(); n > 0 && m.w >= narrowBelow {
+		spinner := spinnerFrames[m.o.Now().UnixMilli()/100%int64(len(spinnerFrames))]
+		out = append(out, run{spinner, roleAccent}, run{" " + strconv.Itoa(n) + " starting", roleText}, run{"   ", roleText})
+		words = false
+	}
 	if m.o.ReadOnly && m.w >= narrowBelow {
 		out = append(out, run{"read-only", roleDim}, run{"   ", roleText})
 	}
@@ -342,7 +354,7 @@ func (m *Model) counts(columns []int, all, words bool) []run {
 	var out []run
 	for _, s := range countOrder {
 		style := styleOf(s)
-		if n[s] == 0 || style.inAllCounts && !all {
+		if n[s] == 0 || style.inAllCounts && !all || s == model.StateLaunching {
 			continue
 		}
 		if len(out) > 0 {

@@ -1,0 +1,287 @@
+package ui
+
+import (
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// dialog asks before something is written or started. It starts on No; nothing in it is ever shortened: what is too long
+// wraps, what is too tall scrolls, and yes counts only after the last line was on the screen.
+type dialog struct {
+	title   string
+	warn    bool // something of the repository's would run: the border says so
+	lines   []dialogLine
+	yes     string // what the other button does: "Yes, start 6"
+	no      string // what No means, for the footer
+	hint    []hint // further keys, for the footer
+	skip    *bool  // "do not ask for switches again" is offered; its value is the mark
+	rows    int    // lines that can be chosen with the cursor (choices and items)
+	row     int    // the chosen one
+	answer  func(d *dialog) tea.Cmd
+	refresh func(d *dialog) // makes the lines again after a choice
+
+	noAt, yesAt clickZone // where the buttons were drawn
+
+	onYes   bool
+	offset  int
+	seenEnd bool
+	quiet   time.Time // keys before this moment are dropped: the dialog was not asked for
+	latest  time.Time // but none after this
+}
+
+// dialogLine is a line of a dialog: a label and text that hangs behind it.
+type dialogLine struct {
+	label string
+	runs  []run
+	row   int         // 1-based: this line is the choice or item of that number; 0: neither
+	flip  func() bool // what space does on it; nil: nothing. It tells whether the lines must be made again
+	code  bool        // breaks at the end of the line, not at blanks
+}
+
+const (
+	dialogWidth = 92
+	quietFor    = 425 * time.Millisecond
+	quietLimit  = 1500 * time.Millisecond
+)
+
+// ask opens a dialog. One that was not asked for takes no key until the keyboard was quiet for a moment.
+func (m *Model) ask(d *dialog, asked bool) {
+	if d.refresh != nil {
+		d.refresh(d)
+	}
+	m.dialog = d
+	if !asked {
+		now := m.o.Now()
+		d.quiet, d.latest = now.Add(quietFor), now.Add(quietLimit)
+	}
+}
+
+// dialogKey handles a key while a dialog is open: every key that it does not know does nothing.
+func (m *Model) dialogKey(k tea.KeyMsg) tea.Cmd {
+	d := m.dialog
+	if now := m.o.Now(); now.Before(d.quiet) && now.Before(d.latest) {
+		d.quiet = now.Add(quietFor)
+		return nil
+	}
+	switch k.String() {
+	case "enter":
+		if d.onYes {
+			return m.agree()
+		}
+		m.dialog = nil
+	case "n", "esc", "q":
+		m.dialog = nil
+	case "y":
+		return m.agree()
+	case "tab", "shift+tab", "left", "right", "h", "l":
+		d.onYes = !d.onYes
+	case "j", "down":
+		if d.rows > 0 && d.row < d.rows {
+			d.row++
+		}
+		d.offset++
+	case "k", "up":
+		if d.rows > 0 && d.row > 1 {
+			d.row--
+		}
+		d.offset--
+	case "pgdown", "ctrl+d":
+		d.offset += max(1, m.h/2)
+	case "pgup", "ctrl+u":
+		d.offset -= max(1, m.h/2)
+	case "g", "home":
+		d.offset = 0
+	case "G", "end":
+		d.offset = 1 << 20
+	case " ":
+		for _, l := range d.lines {
+			if l.row == d.row && l.flip != nil {
+				if l.flip() && d.refresh != nil {
+					d.refresh(d)
+				}
+				break
+			}
+		}
+	case "d":
+		if d.skip != nil {
+			*d.skip = !*d.skip
+		}
+	}
+	return nil
+}
+
+// agree does what was asked, if all of it was on the screen.
+func (m *Model) agree() tea.Cmd {
+	d := m.dialog
+	if !d.seenEnd {
+		d.offset = 1 << 20 // show the rest first
+		return nil
+	}
+	m.dialog = nil
+	if d.answer == nil {
+		return nil
+	}
+	return d.answer(d)
+}
+
+// layoutDialog breaks the lines of a dialog for a width. rowAt is the first broken line of the chosen row.
+func layoutDialog(d *dialog, width int) (lines [][]run, rowAt int) {
+	rowAt = -1
+	for _, l := range d.lines {
+		mark := run{"", roleText}
+		if d.rows > 0 && l.row > 0 {
+			mark = run{"  ", roleText}
+			if l.row == d.row {
+				mark = run{"› ", roleAccent}
+				rowAt = len(lines)
+			}
+		}
+		indent := textWidth(l.label) + textWidth(mark.text)
+		room := max(8, width-indent)
+		broken := wrap(l.runs, room)
+		if l.code {
+			broken = chop(l.runs, room)
+		}
+		for i, b := range broken {
+			head := []run{{padRight("", indent), roleText}}
+			if i == 0 {
+				head = []run{{l.label, roleDim}, mark}
+			}
+			lines = append(lines, append(head, b...))
+		}
+	}
+	return lines, rowAt
+}
+
+// chop breaks text at the end of the line only: code keeps its blanks.
+func chop(rs []run, width int) [][]run {
+	var out [][]run
+	var line []run
+	n := 0
+	for _, r := range rs {
+		text := r.text
+		for text != "" {
+			if n == width {
+				out = append(out, line)
+				line, n = nil, 0
+			}
+			head := fitExact(text, width-n)
+			if head == "" { // a wide character does not fit into the last cell
+				out = append(out, line)
+				line, n = nil, 0
+				continue
+			}
+			line = append(line, run{head, r.role})
+			n += textWidth(head)
+			text = text[len(head):]
+		}
+	}
+	return append(out, line)
+}
+
+// drawDialog draws the open dialog over a faded screen.
+func (m *Model) drawDialog(c *canvas) {
+	d := m.dialog
+	c.fade()
+	width := min(dialogWidth, m.w-2)
+	if m.w >= paneFrom {
+		width = min(dialogWidth, m.w-12)
+	}
+	inner := width - 6
+	title := wrap([]run{{d.title, roleTitle}}, inner)
+	lines, rowAt := layoutDialog(d, inner)
+	frame := len(title) + 5
+	room := max(1, m.h-1-frame)
+	height := min(len(lines), room) + frame
+	border := roleDim
+	if d.warn {
+		border = roleWarn
+	}
+	x, y := (m.w-width)/2, max(0, (m.h-2-height)/2)
+	c.box(x, y, width, height, border)
+	at := y + 1
+	for _, l := range title {
+		c.runs(x+3, at, l, inner)
+		at++
+	}
+	at++
+	if rowAt >= 0 && rowAt < d.offset {
+		d.offset = rowAt
+	}
+	if rowAt >= d.offset+room {
+		d.offset = rowAt - room + 1
+	}
+	d.offset = max(0, min(d.offset, len(lines)-room))
+	for i := 0; i < room && d.offset+i < len(lines); i++ {
+		c.runs(x+3, at+i, lines[d.offset+i], inner)
+	}
+	if d.offset+room >= len(lines) {
+		d.seenEnd = true
+	}
+	if len(lines) > room {
+		drawRule(c, x+width-1, at, at+room, at, len(lines), d.offset, room)
+	}
+	m.drawButtons(c, d, x+3, y+height-2, x+width-3)
+	hints := append([]hint{{"enter n esc", d.no, actionNone}, {"y", "yes", actionNone}, {"tab", "move", actionNone}, {"j k", "scroll", actionNone}}, d.hint...)
+	if d.onYes {
+		hints[0] = hint{"n esc", d.no, actionNone}
+		hints[1] = hint{"enter y", "yes", actionNone}
+	}
+	rs := []run{}
+	for _, h := range hints {
+		rs = append(rs, run{h.key, roleAccent}, run{" " + h.label + "  ", roleDim})
+	}
+	m.drawOverlayFooter(c, rs)
+}
+
+func (m *Model) drawButtons(c *canvas, d *dialog, x, y, end int) {
+	no, yes := "  No  ", "  "+d.yes+"  "
+	if d.onYes {
+		yes = "[ " + d.yes + " ]"
+	} else {
+		no = "[ No ]"
+	}
+	noRole, yesRole := roleButton, roleText
+	if d.onYes {
+		noRole, yesRole = roleText, roleButton
+	}
+	at := c.put(x, y, no, noRole, end-x) + 2
+	c.put(at, y, yes, yesRole, end-at)
+	d.noAt = clickZone{x: x, y: y, width: textWidth(no)}
+	d.yesAt = clickZone{x: at, y: y, width: textWidth(yes)}
+	if d.skip != nil {
+		box := "[ ] "
+		if *d.skip {
+			box = "[x] "
+		}
+		rs := []run{{box, roleDim}, {"d", roleAccent}, {" do not ask for switches again", roleDim}}
+		if at+textWidth(yes)+2+runsWidth(rs) <= end {
+			c.right(end, y, rs)
+		}
+	}
+}
+
+// dialogMouse presses a button that is clicked on; nothing else in a dialog takes a click.
+func (m *Model) dialogMouse(e tea.MouseMsg) tea.Cmd {
+	d := m.dialog
+	if e.Action != tea.MouseActionPress {
+		return nil
+	}
+	switch e.Button {
+	case tea.MouseButtonWheelDown:
+		d.offset++
+	case tea.MouseButtonWheelUp:
+		d.offset--
+	case tea.MouseButtonLeft:
+		if now := m.o.Now(); now.Before(d.quiet) && now.Before(d.latest) {
+			return nil
+		}
+		if e.Y == d.noAt.y && e.X >= d.noAt.x && e.X < d.noAt.x+d.noAt.width {
+			m.dialog = nil
+		} else if e.Y == d.yesAt.y && e.X >= d.yesAt.x && e.X < d.yesAt.x+d.yesAt.width {
+			return m.agree()
+		}
+	}
+	return nil
+}
