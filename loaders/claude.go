@@ -231,11 +231,18 @@ func (c *claude) readSettings() {
 			return // the folder is the home folder: one file, and it is the user's
 		}
 		f := c.r.ReadJSON(path, scope, 0, claudeJSON)
-		if !f.OK() {
-			return
+		line := f.Location().Line
+		if f.OK() {
+			var bad string
+			if bad, line = claudeSettingsFault(f.Root()); bad != "" {
+				c.r.Mark(f, model.FileMalformed, bad)
+			}
 		}
-		if bad := claudeSettingsFault(f.Root()); bad != "" {
-			c.r.Mark(f, model.FileIgnored, bad+": Claude Code ignores the whole file, rejections included")
+		if f.Status == model.FileMalformed {
+			c.notes = append(c.notes, model.Note{Code: "file-dropped", Path: f.Path, Line: line,
+				Text: fmt.Sprintf("Claude Code ignores the whole of %s, approvals and rejections included: %s", c.tilde(f.Path), f.Note)})
+		}
+		if !f.OK() {
 			return
 		}
 		c.settings = append(c.settings, claudeSettings{scope, f, f.Root()})
@@ -280,10 +287,10 @@ var claudeSettingsTypes = map[string][]jsonc.Kind{
 	"statusLine":                 {jsonc.Object},
 }
 
-// claudeSettingsFault names the value that makes Claude Code ignore a settings file, or "".
-func claudeSettingsFault(root jsonc.Value) string {
+// claudeSettingsFault names the value that makes Claude Code ignore a settings file, and its line; or "".
+func claudeSettingsFault(root jsonc.Value) (string, int) {
 	if root.Kind() != jsonc.Object {
-		return "the top level is " + typeWord(root) + ", not an object"
+		return "the top level is " + typeWord(root) + ", not an object", 1
 	}
 	for _, m := range root.Members() {
 		if m.Shadowed {
@@ -291,15 +298,15 @@ func claudeSettingsFault(root jsonc.Value) string {
 		}
 		kinds, known := claudeSettingsTypes[m.Key]
 		if known && !slices.Contains(kinds, m.Value.Kind()) {
-			return fmt.Sprintf("line %d: %s is %s", m.Line(), m.Key, typeWord(m.Value))
+			return fmt.Sprintf("line %d: %s is %s", m.Line(), m.Key, typeWord(m.Value)), m.Line()
 		}
 		if m.Key == "enabledMcpjsonServers" || m.Key == "disabledMcpjsonServers" {
 			if _, ok := m.Value.Strings(); m.Value.Kind() == jsonc.Array && !ok {
-				return fmt.Sprintf("line %d: %s holds something else than names", m.Line(), m.Key)
+				return fmt.Sprintf("line %d: %s holds something else than names", m.Line(), m.Key), m.Line()
 			}
 		}
 	}
-	return ""
+	return "", 0
 }
 
 // claudeList reads a list of names; a plain text counts as a list of one (2.1.332). at is the value that names it.
@@ -1013,8 +1020,27 @@ func matchStars(pattern, text string) bool {
 
 // underManagement shows the managed servers, and all others as blocked by them.
 func (c *claude) underManagement(managed *ConfigFile, project []claudeEntry) []*model.Cell {
+	decision := model.DecisionOff
+	blocked := model.Reason{Code: model.ReasonBlockedByPolicy, DecidedBy: managed.At("mcpServers", managed.Root().Get("mcpServers")),
+		Text: "only the servers of " + c.tilde(managed.Path) + " load while that file exists"}
+	var others []claudeEntry
+	if !managed.OK() {
+		decision = model.DecisionCannot
+		blocked = model.Reason{Code: model.ReasonFileRefused, DecidedBy: managed.Location(),
+			Text: fmt.Sprintf("Claude Code loads no server at all while %s cannot be read: %s", c.tilde(managed.Path), managed.Note)}
+		others = c.lostEntries(managed, "mcpServers", blocked, func(string) bool { return false })
+	}
+	local := c.mainEntries(c.project.Get("mcpServers"), model.ScopeLocal, JoinKey("projects", c.key, "mcpServers"))
+	user := c.mainEntries(c.main.Root().Get("mcpServers"), model.ScopeUser, "mcpServers")
+	others = slices.Concat(others, local, project, user)
+
 	var cells []*model.Cell
-	have := map[string]bool{}
+	have := map[string]*model.Cell{}
+	add := func(out *model.Cell) {
+		out.Capabilities = c.capabilities(out)
+		have[out.Name] = out
+		cells = append(cells, out)
+	}
 	if managed.OK() {
 		policy := c.readPolicy()
 		for _, e := range c.entries(managed, managed.Root().Get("mcpServers"), model.ScopeManaged, "mcpServers") {
@@ -1024,28 +1050,15 @@ func (c *claude) underManagement(managed *ConfigFile, project []claudeEntry) []*
 			} else {
 				c.applySwitches(out, policy)
 			}
-			out.Capabilities = c.capabilities(out)
-			have[out.Name] = true
-			cells = append(cells, out)
+			add(out)
 		}
 	}
-	local := c.mainEntries(c.project.Get("mcpServers"), model.ScopeLocal, JoinKey("projects", c.key, "mcpServers"))
-	user := c.mainEntries(c.main.Root().Get("mcpServers"), model.ScopeUser, "mcpServers")
-	for _, e := range slices.Concat(local, project, user) {
-		if have[e.Name] {
+	for _, e := range others {
+		if winner := have[e.Name]; winner != nil {
+			winner.Replaces = append(winner.Replaces, model.Replaced{Scope: e.Scope, Source: e.Source})
 			continue
 		}
-		have[e.Name] = true
-		reason := model.Reason{Code: model.ReasonBlockedByPolicy, DecidedBy: managed.At("mcpServers", managed.Root().Get("mcpServers")),
-			Text: "only the servers of " + c.tilde(managed.Path) + " load while that file exists"}
-		decision := model.DecisionOff
-		if !managed.OK() {
-			decision, reason.Code = model.DecisionCannot, model.ReasonFileRefused
-			reason.DecidedBy = managed.Location()
-		}
-		out := cell(e.Entry, decision, reason)
-		out.Capabilities = c.capabilities(out)
-		cells = append(cells, out)
+		add(cell(e.Entry, decision, blocked))
 	}
 	return cells
 }
