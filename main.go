@@ -5,7 +5,6 @@ import (
 	"os"
 
 	"fusebox/ui/cli"
-	_ "fusebox/ui/termguard" // before Bubble Tea asks the terminal for its background
 	_ "fusebox/ui/termguard" // before Bubble Tea, so that it does not ask the terminal for its background
 )
 

@@ -157,8 +157,7 @@ func newDocument(s *model.Snapshot, redactor *model.Redactor) document {
 			ids++
 			id := fmt.Sprintf("d%d", ids)
 			byKey[d.Key()] = id
-			sd.Definitions = append(sd.Definitions, definitionDocument{ID: id, Transport: d.Transport, Display: text(d.Display()),
-				Env: nonNil(d.EnvNames()), Headers: nonNil(d.HeaderNames())})
+			sd.Definitions = append(sd.Definitions, newDefinitionDocument(d, id, text))
 		}
 		for _, c := range srv.Cells {
 			id := ""
@@ -170,6 +169,11 @@ func newDocument(s *model.Snapshot, redactor *model.Redactor) document {
 		doc.Servers = append(doc.Servers, sd)
 	}
 	return doc
+}
+
+func newDefinitionDocument(d *model.Definition, id string, text func(string) string) definitionDocument {
+	return definitionDocument{ID: id, Transport: d.Transport, Display: text(d.Display()), Env: nonNil(d.EnvNames()),
+		Headers: nonNil(d.HeaderNames())}
 }
 
 func newHarnessDocument(col *model.Column, text func(string) string) harnessDocument {

@@ -1,12 +1,113 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
 
+	"github.com/spf13/cobra"
+
 	"fusebox/model"
 )
+
+// listFormat are the flags of list.
+type listFormat struct {
+	json     bool
+	markdown bool
+	out      string // with markdown: the file to write instead of stdout
+	watch    bool
+}
+
+const listHelp = `Print what every harness would do with every MCP server in this folder: a table,
+one JSON document, or a report in Markdown. Nothing is started and nothing is
+written, but for --out.
+
+With --watch nothing is printed at first; then every change is one line of JSON:
+  {"generation": 2, "changed": [cells], "definitions": [...], "files": [...]}
+A cell that is gone has the state "none". INT, TERM, HUP or a closed pipe end it,
+with status 0.
+
+Exit status: 0 when all is well; 1 when a server is an error, or a file is
+malformed or refused; 2 when the command line makes no sense.`
+
+const listExamples = `  fusebox list --harness claude-code,codex
+  fusebox list --json | jq '.servers[].name'
+  fusebox list --markdown --out mcp.md
+  fusebox list --watch | while read -r change; do ...; done`
+
+func newList(s Streams, o *options) *cobra.Command {
+	var f listFormat
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "Print what every harness would load here",
+		Long:    listHelp,
+		Example: listExamples,
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.check(cmd.Flags().Changed("out")); err != nil {
+				return err
+			}
+			if f.watch {
+				return runListWatch(s, *o)
+			}
+			return runList(s, *o, f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.json, "json", false, "print one JSON document")
+	flags.BoolVar(&f.markdown, "markdown", false, "print a report in Markdown")
+	flags.StringVar(&f.out, "out", "", "write the report to this `file` instead (with --markdown)")
+	flags.BoolVar(&f.watch, "watch", false, "print a line of JSON for every change, until interrupted")
+	flags.StringSliceVar(&o.harnesses, "harness", nil, "only these harnesses (`ids` or aliases, comma separated)")
+	return cmd
+}
+
+// check refuses flags that exclude each other.
+func (f listFormat) check(outGiven bool) error {
+	switch {
+	case f.json && f.markdown:
+		return usageError("--json and --markdown exclude each other")
+	case f.watch && f.markdown:
+		return usageError("--watch prints JSON: it excludes --markdown")
+	case outGiven && !f.markdown:
+		return usageError("--out needs --markdown")
+	case outGiven && f.out == "":
+		return usageError("--out needs the name of a file")
+	}
+	return nil
+}
+
+func runList(s Streams, o options, f listFormat) error {
+	session, err := begin("list", o, false)
+	if err != nil {
+		return err
+	}
+	defer session.end()
+	defer session.logPanic()
+	snapshot := session.load()
+	redactor := model.NewRedactor(snapshot.Secrets())
+	switch {
+	case f.json:
+		err = writeJSON(s.Out, newDocument(snapshot, redactor), "  ")
+	case f.markdown && f.out != "":
+		err = replaceFile(f.out, newReport(snapshot, redactor))
+	case f.markdown:
+		_, err = io.WriteString(s.Out, newReport(snapshot, redactor))
+	default:
+		err = writeTable(s.Out, snapshot, redactor)
+	}
+	var exit *exitError
+	switch {
+	case errors.As(err, &exit):
+		return err
+	case err != nil:
+		return &exitError{exitErrors, fmt.Errorf("write the listing: %w", err)}
+	case snapshot.HasErrors():
+		return &exitError{exitErrors, nil}
+	}
+	return nil
+}
 
 // writeTable writes the plain table of list: a line per server and harness.
 func writeTable(w io.Writer, s *model.Snapshot, redactor *model.Redactor) error {

@@ -1,7 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"strings"
+	"time"
 
 	"fusebox/loaders"
 	"fusebox/model"
@@ -12,6 +16,7 @@ import (
 // live joins loader and watcher: changed paths in, snapshots out.
 type live struct {
 	loader  *loaders.Loader
+	log     *logger
 	watcher *watch.Watcher
 	last    *model.Snapshot
 	note    string
@@ -19,9 +24,9 @@ type live struct {
 }
 
 // newLive reads everything once and starts to watch.
-func newLive(loader *loaders.Loader) *live {
-	l := &live{loader: loader, watcher: watch.New(watch.Options{}), watched: map[string]bool{}}
-	l.last = loader.Load()
+func newLive(s *session) *live {
+	l := &live{loader: s.loader, log: s.log, watcher: watch.New(watch.Options{}), watched: map[string]bool{}}
+	l.last = s.load()
 	l.follow()
 	return l
 }
@@ -55,11 +60,14 @@ func (l *live) Wait(ctx context.Context) (ui.Change, bool) {
 			if !ok {
 				return ui.Change{}, false
 			}
+			start := time.Now()
 			snapshot, again := l.loader.Reload(batch.Paths)
+			took := time.Since(start)
 			l.follow()
 			if len(again) > 0 {
 				l.watcher.Again(again, loaders.SettleTime)
 			}
+			l.logReload(snapshot, batch, again, took)
 			if snapshot == l.last && batch.Note == l.note {
 				continue
 			}
@@ -68,6 +76,33 @@ func (l *live) Wait(ctx context.Context) (ui.Change, bool) {
 		}
 	}
 }
+
+// logReload notes which paths changed, what came of it, and what the watcher says.
+func (l *live) logReload(snapshot *model.Snapshot, batch watch.Batch, again []string, took time.Duration) {
+	if l.log == nil {
+		return
+	}
+	if batch.Note != l.note {
+		l.log.printf("watcher: %s", noteOfWatcher(batch.Note))
+	}
+	if snapshot != l.last {
+		l.log.mask(snapshot)
+	}
+	if len(batch.Paths) > 0 {
+		what := "nothing that is shown changed"
+		if snapshot != l.last {
+			d := model.Diff(l.last, snapshot)
+			what = fmt.Sprintf("generation %d, %d cells and %d files changed", snapshot.Generation, len(d.Cells), len(d.Files))
+		}
+		l.log.printf("reloaded in %s: %s: %s", took.Round(10*time.Microsecond), strings.Join(batch.Paths, ", "), what)
+	}
+	if len(again) > 0 {
+		l.log.printf("broken or empty, looked at again in %s: %s", loaders.SettleTime, strings.Join(again, ", "))
+	}
+}
+
+// noteOfWatcher says how changes are seen now.
+func noteOfWatcher(note string) string { return cmp.Or(note, "file events are back") }
 
 // Reread reads files again now.
 func (l *live) Reread(ids ...model.HarnessID) *model.Snapshot { return l.loader.Reread(ids...) }

@@ -3,18 +3,15 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"runtime"
 	"strings"
-	"syscall"
+	"sync/atomic"
 
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/term"
 
-	"fusebox/model"
 	"fusebox/ui"
 	"fusebox/ui/clipboard"
 	"fusebox/ui/editor"
@@ -33,6 +30,10 @@ var errNoTerminal = errors.New("the panel needs a terminal: fusebox list prints 
 
 // runPanel shows the screen until it is left.
 func runPanel(s Streams, o options, p panelOptions) error {
+	theme, err := themeOf(p.theme, os.Getenv)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
 	out, ok := s.Out.(*os.File)
 	if !ok || !term.IsTerminal(out.Fd()) {
 		return &exitError{exitUsage, errNoTerminal}
@@ -46,23 +47,16 @@ func runPanel(s Streams, o options, p panelOptions) error {
 		return &exitError{exitUsage, errNoTerminal}
 	}
 	defer closeKeys()
-	theme, err := themeOf(p.theme, os.Getenv)
-	if err != nil {
-		return &exitError{exitUsage, err}
-	}
-	loader, err := newLoader(o)
+	session, err := begin("panel", o, true)
 	if err != nil {
 		return err
 	}
-	source := newLive(loader)
+	defer session.end()
+	defer session.logPanic()
+	source := newLive(session)
 	defer source.Close()
-	log, closeLog, err := openLog(o.log, source.last)
-	if err != nil {
-		return err
-	}
-	defer closeLog()
 	screen := ui.New(ui.Options{
-		Snapshot: source.last, Source: source, Theme: theme, ASCII: p.ascii || asciiLocale(os.Getenv, runtime.GOOS), ReadOnly: p.readOnly, Log: log,
+		Snapshot: source.last, Source: source, Theme: theme, ASCII: p.ascii || asciiLocale(os.Getenv, runtime.GOOS), ReadOnly: p.readOnly, Log: session.log.printf,
 		Editor: func(path string, line, column int) *exec.Cmd {
 			name, args := editor.Command(os.Getenv, runtime.GOOS, path, line, column)
 			cmd := exec.Command(name, args...)
@@ -75,32 +69,70 @@ func runPanel(s Streams, o options, p panelOptions) error {
 	if !p.noMouse {
 		options = append(options, tea.WithMouseCellMotion())
 	}
-	program := tea.NewProgram(screen, options...)
-	stop := quitOnHangUp(program)
-	defer stop()
-	_, err = program.Run()
-	if err != nil && !errors.Is(err, tea.ErrInterrupted) && !errors.Is(err, tea.ErrProgramKilled) {
-		return &exitError{exitErrors, fmt.Errorf("show the panel: %w", err)}
-	}
-	return nil
-}
-
-// quitOnHangUp quits on SIGHUP: Bubble Tea v1 itself handles INT and TERM only.
-func quitOnHangUp(program *tea.Program) (stop func()) {
-	signals := make(chan os.Signal, 1)
-	done := make(chan struct{})
-	signal.Notify(signals, syscall.SIGHUP)
-	go func() {
+	guard := &panicGuard{Model: screen, log: session.log}
+	program := tea.NewProgram(guard, options...)
+	guard.quit = program.Quit
+	ended := make(chan struct{})
+	defer close(ended)
+	go func() { // Bubble Tea v1 itself ends on INT and TERM, but not on HUP, nor on a signal before it runs
 		select {
-		case <-signals:
+		case <-session.ctx.Done():
 			program.Quit()
-		case <-done:
+		case <-ended:
 		}
 	}()
-	return func() {
-		signal.Stop(signals)
-		close(done)
+	_, err = program.Run()
+	switch {
+	case guard.fault.Load() != nil:
+		return &exitError{exitErrors, fmt.Errorf("something went wrong inside: %v; --log FILE keeps the trace", *guard.fault.Load())}
+	case session.ctx.Err() != nil, err == nil, errors.Is(err, tea.ErrInterrupted):
+		return nil
 	}
+	return &exitError{exitErrors, fmt.Errorf("show the panel: %w", err)}
+}
+
+// panicGuard ends the program in order when its model panics: Bubble Tea's own handler prints the trace to the terminal,
+// with whatever the panic holds.
+type panicGuard struct {
+	tea.Model
+	log   *logger
+	quit  func()
+	fault atomic.Pointer[any]
+}
+
+// caught notes a panic of the model and asks the program to end. It must be deferred.
+func (g *panicGuard) caught() {
+	if fault := recover(); fault != nil {
+		g.log.printf("panic: %v\n%s", fault, trace())
+		if g.fault.CompareAndSwap(nil, &fault) {
+			go g.quit() // from inside the program's own loop it would wait for itself
+		}
+	}
+}
+
+// Init starts the model.
+func (g *panicGuard) Init() (cmd tea.Cmd) {
+	defer g.caught()
+	return g.Model.Init()
+}
+
+// Update hands a message to the model; the program keeps talking to the guard.
+func (g *panicGuard) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
+	defer g.caught()
+	if g.fault.Load() != nil {
+		return g, nil
+	}
+	_, cmd = g.Model.Update(msg)
+	return g, cmd
+}
+
+// View draws the model.
+func (g *panicGuard) View() (view string) {
+	defer g.caught()
+	if g.fault.Load() != nil {
+		return ""
+	}
+	return g.Model.View()
 }
 
 // themeOf picks the theme: NO_COLOR and a dumb terminal are mono, --theme decides, else COLORFGBG tells a light
@@ -140,36 +172,4 @@ func asciiLocale(env func(string) string, goos string) bool {
 		}
 	}
 	return false
-}
-
-// openLog opens the log file, if one is asked for, and returns what writes to it: masked, one entry a line.
-func openLog(path string, snapshot *model.Snapshot) (log func(format string, args ...any), closeLog func() error, err error) {
-	if path == "" {
-		return func(string, ...any) {}, func() error { return nil }, nil
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, nil, &exitError{exitUsage, fmt.Errorf("open the log: %w", err)}
-	}
-	return maskedLog(f, snapshot), f.Close, nil
-}
-
-func maskedLog(w io.Writer, snapshot *model.Snapshot) func(format string, args ...any) {
-	redactor := model.NewRedactor(append(snapshot.Secrets(), environmentSecrets(os.Environ())...))
-	return func(format string, args ...any) {
-		for _, line := range strings.Split(strings.TrimRight(fmt.Sprintf(format, args...), "\n"), "\n") {
-			fmt.Fprintln(w, redactor.Text(model.Clean(line)))
-		}
-	}
-}
-
-// environmentSecrets are the values of secret-looking variables of this process.
-func environmentSecrets(environ []string) []model.Variable {
-	var out []model.Variable
-	for _, kv := range environ {
-		if name, value, ok := strings.Cut(kv, "="); ok && model.IsSecretName(name) {
-			out = append(out, model.Variable{Name: name, Value: model.NewSecret(value)})
-		}
-	}
-	return out
 }

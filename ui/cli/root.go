@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +18,7 @@ import (
 // Exit codes of the program.
 const (
 	exitOK     = 0
-	exitErrors = 1 // a cell is an error, or a file is malformed or refused
+	exitErrors = 1 // a cell is an error, or a file is malformed or refused; or something failed on the way
 	exitUsage  = 2
 )
 
@@ -42,21 +44,37 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
+// usageError makes the error of a command line that makes no sense.
+func usageError(format string, args ...any) error {
+	return &exitError{exitUsage, fmt.Errorf(format, args...)}
+}
+
 // options are the flags that several commands share.
 type options struct {
 	project   string
 	harnesses []string
-	log       string // path of fusebox's own log; "" for none
+	log       string // path of fusebox's own log; "" for $FUSEBOX_LOG
+	demo      bool
 }
 
 // Main runs the program with these arguments (without its name) and returns the exit code.
-func Main(args []string, s Streams) int {
+func Main(args []string, s Streams) (code int) {
+	mask := model.NewRedactor(environmentSecrets(os.Environ()))
+	say := func(format string, args ...any) {
+		fmt.Fprintf(s.Err, "fusebox: %s\n", mask.Text(model.Clean(fmt.Sprintf(format, args...))))
+	}
+	defer func() {
+		if fault := recover(); fault != nil {
+			say("something went wrong inside: %v; --log FILE keeps the trace", fault)
+			code = exitErrors
+		}
+	}()
 	root := newRoot(s)
 	root.SetArgs(args)
 	root.SetIn(s.In)
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
-	err := root.Execute()
+	cmd, err := root.ExecuteC()
 	if err == nil {
 		return exitOK
 	}
@@ -65,10 +83,26 @@ func Main(args []string, s Streams) int {
 		exit = &exitError{exitUsage, err}
 	}
 	if text := exit.Error(); text != "" {
-		fmt.Fprintf(s.Err, "fusebox: %s\n", model.Clean(text))
+		say("%s", text)
+	}
+	if exit.code == exitUsage {
+		say("see %s --help", cmd.CommandPath())
 	}
 	return exit.code
 }
+
+const rootHelp = `fusebox shows every MCP server that the coding harnesses on this machine would
+load in a folder, by each harness's own rules: what loads, what waits for you,
+what is off or broken, and the file and line that decides it. It follows the
+files while they change.
+
+Without a command it opens the panel; "fusebox list" prints the same without a
+terminal.`
+
+const rootExamples = `  fusebox                          the panel for the current folder
+  fusebox --project ~/code/shop    the panel for another folder
+  fusebox --demo                   look round in a made-up home and project
+  fusebox list --json | jq .       the same for scripts`
 
 func newRoot(s Streams) *cobra.Command {
 	var o options
@@ -76,8 +110,10 @@ func newRoot(s Streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "fusebox",
 		Short:         "One panel for every MCP server in every coding harness",
+		Long:          rootHelp,
+		Example:       rootExamples,
 		Version:       version(),
-		Args:          cobra.NoArgs,
+		Args:          knownCommand,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(*cobra.Command, []string) error {
@@ -85,75 +121,105 @@ func newRoot(s Streams) *cobra.Command {
 		},
 	}
 	root.SetVersionTemplate("fusebox {{.Version}}\n")
-	root.PersistentFlags().StringVar(&o.project, "project", "", "the folder that a session would start in (default: the current one)")
-	root.PersistentFlags().StringVar(&o.log, "log", os.Getenv("FUSEBOX_LOG"), "write fusebox's own log, masked, to this file (or $FUSEBOX_LOG)")
-	root.Flags().StringVar(&p.theme, "theme", "auto", "auto, dark, light or mono")
+	root.SetHelpCommand(&cobra.Command{Use: "no-help", Hidden: true}) // --help does it
+	shared := root.PersistentFlags()
+	shared.StringVar(&o.project, "project", "", "the `folder` that a session would start in (default: the current one)")
+	shared.StringVar(&o.log, "log", "", "write fusebox's own log, masked, to this `file` (default: $FUSEBOX_LOG, or none)")
+	shared.BoolVar(&o.demo, "demo", false, "look at a made-up home and project, deleted on exit")
+	root.Flags().StringVar(&p.theme, "theme", "auto", "`colours`: auto, dark, light or mono")
 	root.Flags().BoolVar(&p.ascii, "ascii", false, "draw with ASCII characters only")
 	root.Flags().BoolVar(&p.noMouse, "no-mouse", false, "leave the mouse to the terminal")
 	root.Flags().BoolVar(&p.readOnly, "read-only", false, "take away what writes or launches")
 	root.AddCommand(newList(s, &o))
+	root.SuggestionsMinimumDistance = 2
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "completion" {
+			cmd.Args = knownShell
+			cmd.RunE = func(*cobra.Command, []string) error {
+				return usageError("completion for which shell: bash, zsh, fish or powershell?")
+			}
+		}
+	}
+	completeFlags(root)
 	return root
 }
 
-// version is the module version that was built, or the commit of a checkout.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	v := info.Main.Version
-	if v == "" || v == "(devel)" {
-		v = "devel"
-	}
-	return v
-}
-
-func newList(s Streams, o *options) *cobra.Command {
-	var f listFormat
-	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "Print what every harness would load here",
-		Args:  cobra.NoArgs,
-		RunE:  func(*cobra.Command, []string) error { return runList(s, *o, f) },
-	}
-	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON document")
-	cmd.Flags().StringSliceVar(&o.harnesses, "harness", nil, "only these harnesses (id or alias, comma separated)")
-	return cmd
-}
-
-type listFormat struct {
-	json bool
-}
-
-func runList(s Streams, o options, f listFormat) error {
-	loader, err := newLoader(o)
-	if err != nil {
-		return err
-	}
-	snapshot := loader.Load()
-	redactor := model.NewRedactor(snapshot.Secrets())
-	if f.json {
-		err = writeJSON(s.Out, newDocument(snapshot, redactor), "  ")
-	} else {
-		err = writeTable(s.Out, snapshot, redactor)
-	}
-	if err != nil {
-		return &exitError{exitErrors, fmt.Errorf("write the listing: %w", err)}
-	}
-	if snapshot.HasErrors() {
-		return &exitError{exitErrors, nil}
+// knownShell refuses a shell that there is no completion for.
+func knownShell(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usageError("no completion for %q: there is one for bash, zsh, fish and powershell", args[0])
 	}
 	return nil
 }
 
-func newLoader(o options) (*loaders.Loader, error) {
-	env, err := loaders.NewEnv(o.project)
-	if err != nil {
-		return nil, &exitError{exitUsage, err}
+// knownCommand refuses a word that is no command, with the commands that come near.
+func knownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
 	}
-	picked, unknown := loaders.Select(loaders.All(), o.harnesses)
-	if unknown != "" {
-		return nil, &exitError{exitUsage, fmt.Errorf("unknown harness %q: see fusebox list --help", unknown)}
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		return usageError("unknown command %q: did you mean %s?", args[0], strings.Join(near, " or "))
 	}
-	return loaders.NewLoader(env, picked), nil
+	return usageError("unknown command %q", args[0])
 }
+
+// noArguments refuses words behind a command that takes none.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return usageError("%s takes no argument: %q", cmd.CommandPath(), args[0])
+}
+
+// completeFlags says what shells may offer behind flags.
+func completeFlags(root *cobra.Command) {
+	offer := func(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
+		if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
+			panic(err) // the flag does not exist: a fault of this file
+		}
+	}
+	offer(root, "theme", cobra.FixedCompletions([]cobra.Completion{
+		cobra.CompletionWithDesc("auto", "by NO_COLOR and COLORFGBG"), cobra.CompletionWithDesc("dark", "for dark backgrounds"),
+		cobra.CompletionWithDesc("light", "for light backgrounds"), cobra.CompletionWithDesc("mono", "no colour, no weight")},
+		cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveKeepOrder))
+	offer(root, "project", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return nil, cobra.ShellCompDirectiveFilterDirs
+	})
+	for _, cmd := range root.Commands() {
+		if cmd.Flags().Lookup("harness") != nil {
+			offer(cmd, "harness", completeHarnesses)
+		}
+	}
+}
+
+// completeHarnesses offers the ids of the registry behind the last comma of --harness. An alias is offered only where no id
+// begins with what was typed.
+func completeHarnesses(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	done, last := "", typed
+	if i := strings.LastIndexByte(typed, ','); i >= 0 {
+		done, last = typed[:i+1], typed[i+1:]
+	}
+	given := strings.Split(done, ",")
+	var ids, aliases []cobra.Completion
+	for _, h := range loaders.All() {
+		if slices.Contains(given, string(h.ID)) {
+			continue
+		}
+		if strings.HasPrefix(string(h.ID), last) {
+			ids = append(ids, cobra.CompletionWithDesc(done+string(h.ID), h.Title))
+		}
+		for _, a := range h.Aliases {
+			if strings.HasPrefix(a, last) {
+				aliases = append(aliases, cobra.CompletionWithDesc(done+a, h.Title))
+			}
+		}
+	}
+	if len(ids) == 0 {
+		ids = aliases
+	}
+	return ids, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+// trace is the stack of a panic that was caught.
+func trace() string { return string(debug.Stack()) }
