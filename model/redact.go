@@ -19,8 +19,15 @@ var longRandom = regexp.MustCompile(`[A-Za-z0-9+_=-]{24,}`)
 
 var urlInText = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>]+`)
 
+// plainNames are variables that every login has; they only sound like secrets.
+var plainNames = map[string]bool{
+	"PWD": true, "OLDPWD": true, "SSH_AUTH_SOCK": true, "DESKTOP_SESSION": true, "SESSION_MANAGER": true,
+	"DBUS_SESSION_BUS_ADDRESS": true, "GDMSESSION": true, "XDG_SESSION_CLASS": true, "XDG_SESSION_DESKTOP": true,
+	"XDG_SESSION_ID": true, "XDG_SESSION_PATH": true, "XDG_SESSION_TYPE": true,
+}
+
 // IsSecretName tells whether a variable, header or flag of this name likely holds a secret.
-func IsSecretName(name string) bool { return secretName.MatchString(name) }
+func IsSecretName(name string) bool { return secretName.MatchString(name) && !plainNames[name] }
 
 // looksSecret tells whether a text looks like a credential by itself.
 func looksSecret(s string) bool {

@@ -113,7 +113,8 @@ func TestMaskArguments(t *testing.T) {
 
 func TestSecretNames(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]bool{"GITHUB_TOKEN": true, "api-key": true, "APIKEY": true, "MY_KEY": true, "key": true, "password": true, "Authorization": true,
+	for name, want := range map[string]bool{"PWD": false, "OLDPWD": false, "DB_PWD": true, "pwd": true, "XDG_SESSION_TYPE": false, "SSH_AUTH_SOCK": false,
+		"GITHUB_TOKEN": true, "api-key": true, "APIKEY": true, "MY_KEY": true, "key": true, "password": true, "Authorization": true,
 		"Cookie": true, "sig": true, "PATH": false, "HOME": false, "keyboard": false, "monkey": false, "X-Request-Id": false, "design": false} {
 		if got := model.IsSecretName(name); got != want {
 			t.Errorf("IsSecretName(%q) = %t", name, got)

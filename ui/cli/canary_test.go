@@ -216,6 +216,20 @@ func shownAnywhere(t *testing.T, s *model.Snapshot) map[string]string {
 		t.Fatal(err)
 	}
 	out["the table"] = b.String()
+	out["the report"] = newReport(s, redactor)
+	out["the report before the last filter"] = newReport(s, nil)
+	b.Reset()
+	if err := writeChange(&b, model.NewSnapshot(0, s.Project, s.Home, s.At, nil), s); err != nil {
+		t.Fatal(err)
+	}
+	out["the line of a change"] = b.String()
+	b.Reset()
+	log := &logger{w: &b, now: func() time.Time { return s.At }}
+	log.mask(s)
+	for _, v := range s.Secrets() {
+		log.printf("panic: %s\n\tat %s", v.Value.Reveal(), v.Value.Reveal())
+	}
+	out["the log"] = b.String()
 	var dump strings.Builder
 	for _, col := range s.Columns {
 		for _, c := range col.Cells {

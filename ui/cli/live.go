@@ -28,6 +28,7 @@ func newLive(s *session) *live {
 	l := &live{loader: s.loader, log: s.log, watcher: watch.New(watch.Options{}), watched: map[string]bool{}}
 	l.last = s.load()
 	l.follow()
+	l.log.printf("watching")
 	return l
 }
 
