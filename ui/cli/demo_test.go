@@ -96,7 +96,9 @@ func TestDemoLooksAtNothingElse(t *testing.T) {
 	base := filepath.Dir(env.Home)
 	parents := loaders.Ancestors(filepath.Dir(base))
 	for _, p := range loader.Paths() {
-		if !loaders.Within(p, base) && !slices.ContainsFunc(parents, func(dir string) bool { return loaders.Within(p, dir) && filepath.Dir(p) == dir || p == dir || filepath.Dir(filepath.Dir(p)) == dir }) {
+		if !loaders.Within(p, base) && !slices.ContainsFunc(parents, func(dir string) bool {
+			return loaders.Within(p, dir) && filepath.Dir(p) == dir || p == dir || filepath.Dir(filepath.Dir(p)) == dir
+		}) {
 			t.Errorf("%s decides", p)
 		}
 	}
