@@ -39,13 +39,14 @@ func All() []Harness {
 	}
 }
 
-// Select picks harnesses by id or alias, in the order of the registry. An unknown name is returned as such.
+// Select picks harnesses by id or alias, in the order of the registry; all if no name is given. Blanks do not count. An
+// unknown name is returned as such.
 func Select(all []Harness, names []string) (picked []Harness, unknown string) {
-	if len(names) == 0 {
-		return all, ""
-	}
 	want := map[model.HarnessID]bool{}
 	for _, n := range names {
+		if n = strings.TrimSpace(n); n == "" {
+			continue
+		}
 		i := slices.IndexFunc(all, func(h Harness) bool {
 			return strings.EqualFold(string(h.ID), n) || slices.ContainsFunc(h.Aliases, func(a string) bool { return strings.EqualFold(a, n) })
 		})
@@ -53,6 +54,9 @@ func Select(all []Harness, names []string) (picked []Harness, unknown string) {
 			return nil, n
 		}
 		want[all[i].ID] = true
+	}
+	if len(want) == 0 {
+		return all, ""
 	}
 	for _, h := range all {
 		if want[h.ID] {
