@@ -70,7 +70,7 @@ type realServer struct {
 	Transport string `json:"transport,omitempty"`
 }
 
-// harnessExpected is a column. Places are "PATH:LINE" with $HOME and $PROJECT.
+// harnessExpected is a column. Places are "PATH:LINE" with $HOME and $PROJECT. A second cell of one name is "NAME #2".
 type harnessExpected struct {
 	Broken    string                   `json:"broken,omitempty"`
 	Untrusted bool                     `json:"untrusted,omitempty"`
@@ -296,7 +296,11 @@ func (s *scene) observed(snapshot *model.Snapshot) scenarioWant {
 			h.Notes = append(h.Notes, strings.TrimSpace(n.Code+" "+s.short(n.Path, n.Line)))
 		}
 		for _, c := range col.Cells {
-			h.Servers[c.Name] = s.cell(c)
+			key := c.Name
+			for n := 2; h.Servers[key] != nil; n++ {
+				key = fmt.Sprintf("%s #%d", c.Name, n)
+			}
+			h.Servers[key] = s.cell(c)
 		}
 		got.Harnesses[string(col.ID)] = h
 	}
@@ -452,12 +456,7 @@ var (
 // was looked at.
 func (s *scene) checkColumn(t *testing.T, col *model.Column) {
 	t.Helper()
-	seen := map[string]bool{}
 	for _, c := range col.Cells {
-		if seen[c.Name] {
-			t.Errorf("%s: two cells for %q", col.ID, c.Name)
-		}
-		seen[c.Name] = true
 		if c.Source.Path == "" || c.Source.Line < 1 {
 			t.Errorf("%s/%s: no source path and line", col.ID, c.Name)
 		}
@@ -534,21 +533,25 @@ var agreeing = map[string][]model.State{
 // checkAgainstReal compares with the recorded outcome: the states agree, and nothing loads that the program did not load.
 func checkAgainstReal(t *testing.T, col *model.Column, real realOutcome) {
 	t.Helper()
-	cells := map[string]*model.Cell{}
+	cells := map[string][]*model.Cell{}
 	for _, c := range col.Cells {
-		cells[c.Name] = c
+		cells[c.Name] = append(cells[c.Name], c)
 	}
-	for name, said := range real.Servers {
-		c := cells[name]
+	for key, said := range real.Servers {
+		name, _, _ := strings.Cut(key, " #")
+		mine := cells[name]
+		where := fmt.Sprintf("%s/%s: the real program says %s %s %s", col.ID, name, said.State, said.Scope, said.Transport)
 		if said.State == "absent" { // nothing, or a cell that says why it does not load
-			if c != nil && c.State() != model.StateError && c.State() != model.StateUnknown {
-				t.Errorf("%s/%s is %s, the real program has nothing of it", col.ID, name, c.State())
+			for _, c := range mine {
+				if c.State() != model.StateError && c.State() != model.StateUnknown {
+					t.Errorf("%s, got %s", where, c.State())
+				}
 			}
 			continue
 		}
 		states := agreeing[said.State]
 		if states == nil {
-			t.Errorf("%s/%s: unknown recorded state %q", col.ID, name, said.State)
+			t.Errorf("%s, which is no known word", where)
 			continue
 		}
 		if said.State == "disabled" && (col.ID == "gemini" || col.ID == "qwen") { // how they list an untrusted folder
@@ -557,21 +560,20 @@ func checkAgainstReal(t *testing.T, col *model.Column, real realOutcome) {
 		if (col.ID == "vscode" || col.ID == "zed") && said.Scope == "project" && (said.State == "enabled" || strings.HasPrefix(said.State, "not")) {
 			states = []model.State{model.StateUnapproved, model.StateUnknown} // their trust is in a database
 		}
-		switch {
-		case c != nil && slices.Contains(states, c.State()):
-			if said.Scope != "" && said.Scope != string(c.Scope) {
-				t.Errorf("%s/%s is of scope %s, the real program says %s", col.ID, name, c.Scope, said.Scope)
+		agrees := func(c *model.Cell) bool {
+			if !slices.Contains(states, c.State()) {
+				return len(c.Pending) > 0 && states[0] == model.StateUnapproved
 			}
-			if said.Transport != "" && (c.Definition == nil || said.Transport != string(c.Definition.Transport)) {
-				t.Errorf("%s/%s: the real program's transport is %s", col.ID, name, said.Transport)
+			beaten := slices.ContainsFunc(c.Replaces, func(r model.Replaced) bool { return string(r.Scope) == said.Scope }) && key != name
+			return (said.Scope == "" || said.Scope == string(c.Scope) || beaten) &&
+				(said.Transport == "" || c.Definition != nil && said.Transport == string(c.Definition.Transport))
+		}
+		if !slices.ContainsFunc(mine, agrees) {
+			var got []string
+			for _, c := range mine {
+				got = append(got, fmt.Sprintf("%s %s", c.State(), c.Scope))
 			}
-		case c != nil && len(c.Pending) > 0 && (states[0] == model.StateUnapproved):
-		default:
-			got := "nothing"
-			if c != nil {
-				got = c.State().String()
-			}
-			t.Errorf("%s/%s is %s, the real program says %s", col.ID, name, got, said.State)
+			t.Errorf("%s, got %q", where, got)
 		}
 	}
 	broken := col.Broken != nil
