@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"fusebox/loaders/jsonc"
+	"fusebox/loaders/tomledit"
 	"fusebox/model"
 )
 
@@ -26,9 +27,10 @@ type ConfigFile struct {
 	Scope  model.Scope
 	Status model.FileStatus
 	Note   string
-	Data   []byte          // the bytes; nil unless read
-	JSON   *jsonc.Document // what ReadJSON parsed; nil unless it did
-	Err    error           // why it could not be read or parsed
+	Data   []byte             // the bytes; nil unless read
+	JSON   *jsonc.Document    // what ReadJSON parsed; nil unless it did
+	TOML   *tomledit.Document // what ReadTOML parsed; nil unless it did
+	Err    error              // why it could not be read or parsed
 
 	entry *cacheEntry
 }
@@ -61,6 +63,17 @@ func (f *ConfigFile) Member(key string, m jsonc.Member) model.Location {
 	return model.Location{Path: f.Path, Key: key, Line: m.Line()}
 }
 
+// TOMLAt returns the location of a TOML key.
+func (f *ConfigFile) TOMLAt(path ...string) model.Location {
+	loc := model.Location{Path: f.Path, Key: JoinKey(path...), Line: 1}
+	if f.TOML != nil {
+		if line := f.TOML.Line(path...); line > 0 {
+			loc.Line = line
+		}
+	}
+	return loc
+}
+
 // JoinKey writes a key path for people: dots between plain keys, quotes round the others.
 func JoinKey(path ...string) string {
 	parts := make([]string, len(path))
@@ -81,6 +94,10 @@ func (f *ConfigFile) Location() model.Location {
 	var j *jsonc.SyntaxError
 	if errors.As(f.Err, &j) {
 		loc.Line, loc.Column = j.Line, j.Column
+	}
+	var t *tomledit.SyntaxError
+	if errors.As(f.Err, &t) {
+		loc.Line, loc.Column = t.Line, t.Column
 	}
 	return loc
 }
@@ -243,7 +260,7 @@ func (r *Reader) read(path string, scope model.Scope, limit int64, always bool) 
 	for _, have := range r.files {
 		if have.Path == path {
 			again := *have
-			again.JSON = nil
+			again.JSON, again.TOML = nil, nil
 			return &again
 		}
 	}
@@ -340,6 +357,28 @@ func (r *Reader) ParseJSON(f *ConfigFile, o jsonc.Options) {
 		f.Err = res.err
 		r.Mark(f, model.FileMalformed, model.Clean(res.err.Error()))
 	}
+}
+
+// ReadTOML reads and parses a TOML file. A file that does not parse is malformed.
+func (r *Reader) ReadTOML(path string, scope model.Scope) *ConfigFile {
+	f := r.Read(path, scope, 0)
+	if f.Status != model.FileRead {
+		return f
+	}
+	type result struct {
+		doc *tomledit.Document
+		err error
+	}
+	res := memo(f.entry, "toml", func() result {
+		doc, err := tomledit.Parse(f.Data)
+		return result{doc, err}
+	})
+	f.TOML = res.doc
+	if res.err != nil {
+		f.Err = res.err
+		r.Mark(f, model.FileMalformed, model.Clean(res.err.Error()))
+	}
+	return f
 }
 
 // Recover parses what it can of a malformed JSON file, to name the entries that are lost with it. The result must only be

@@ -34,6 +34,7 @@ type Result struct {
 func All() []Harness {
 	return []Harness{
 		claudeCode(),
+		codexCLI(),
 		geminiCLI(),
 		openCode(),
 	}
