@@ -171,7 +171,7 @@ func (r *Reader) Files() []model.File {
 			loc := f.Location()
 			mf.Line, mf.Column = loc.Line, loc.Column
 			if f.entry != nil && f.Err != nil {
-				mf.Context = memo(f.entry, "context", func() *model.Context { return contextAround(f.Data, loc.Line, loc.Column) })
+				mf.Context = memo(f.entry, fmt.Sprintf("context/%d/%d", loc.Line, loc.Column), func() *model.Context { return contextAround(f.Data, loc.Line, loc.Column) })
 			}
 		}
 		out = append(out, mf)
