@@ -96,3 +96,15 @@ func BenchmarkReadServers(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkSet is one switch in a harness's own large state, with the comparison that guards it.
+func BenchmarkSet(b *testing.B) {
+	src := history(5 << 20)
+	b.SetBytes(int64(len(src)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Set(src, Strict, []string{"projects", "/home/someone/work/project-7", "disabledMcpServers"}, `["a"]`); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -214,7 +214,7 @@ func TestRefusedEdits(t *testing.T) {
 		"is of type array, not object ":  second(Delete([]byte(`[1]`), Strict, []string{"x"})),
 		"the root is of type array":      second(Delete([]byte(`[1]`), Strict, []string{"x", "y"})),
 		"the root cannot be deleted":     second(Delete([]byte(src), Strict, nil)),
-		"more than 1000":                 second(Remove([]byte("["+strings.Repeat(`"x",`, 1001)+"1]"), Strict, nil, "x")),
+		"more than 200":                  second(Remove([]byte("["+strings.Repeat(`"x",`, 201)+"1]"), Strict, nil, "x")),
 	} {
 		if err == nil || !strings.Contains(err.Error(), strings.TrimSpace(name)) || strings.Contains(err.Error(), "secret-text") {
 			t.Errorf("%s: %v", name, err)

@@ -9,6 +9,7 @@ package tomledit
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -166,7 +167,8 @@ func (d *Document) positionOf(offset int) (line, column int) {
 }
 
 // Tree is the decoded file: map[string]any, []any, []map[string]any, string, int64, float64, bool and time.Time, as
-// BurntSushi/toml gives them. It belongs to the document; do not change it.
+// BurntSushi/toml gives them. (Version 1.6.0 drops what is no table from an array with inline tables under an empty key.)
+// It belongs to the document; do not change it.
 func (d *Document) Tree() map[string]any { return d.tree }
 
 // A keyNode is one key of the tree with the places that mention it. The elements of arrays are keys "0", "1", ...
@@ -177,7 +179,8 @@ type keyNode struct {
 	named     int    // offset of the first key or header that ends in it; -1 when none does
 	mentioned int    // offset of its first mention at all
 	names     []string
-	children  map[string]*keyNode
+	children  []*keyNode     // as names
+	index     map[string]int // of names, only for many
 }
 
 // origin says what defined a key, which decides what may extend it.
@@ -195,21 +198,41 @@ func newKeyNode(from origin, offset int) *keyNode {
 	return &keyNode{origin: from, named: -1, mentioned: offset}
 }
 
-func (n *keyNode) child(name string) *keyNode { return n.children[name] }
+// indexAbove is the number of children from which on a map is faster than a look at each.
+const indexAbove = 8
+
+func (n *keyNode) child(name string) *keyNode {
+	at := -1
+	if n.index == nil {
+		at = slices.Index(n.names, name)
+	} else if i, ok := n.index[name]; ok {
+		at = i
+	}
+	if at < 0 {
+		return nil
+	}
+	return n.children[at]
+}
 
 func (n *keyNode) add(name string, child *keyNode) *keyNode {
-	if n.children == nil {
-		n.children = map[string]*keyNode{}
-	}
 	n.names = append(n.names, name)
-	n.children[name] = child
+	n.children = append(n.children, child)
+	switch {
+	case n.index != nil:
+		n.index[name] = len(n.names) - 1
+	case len(n.names) > indexAbove:
+		n.index = map[string]int{}
+		for i := range n.names {
+			n.index[n.names[i]] = i
+		}
+	}
 	return child
 }
 
 // last gives the element that the headers below an array of tables mean, and other nodes themselves.
 func (n *keyNode) last() *keyNode {
 	if n.origin == fromArrayHeader && len(n.names) > 0 {
-		return n.children[n.names[len(n.names)-1]]
+		return n.children[len(n.children)-1]
 	}
 	return n
 }

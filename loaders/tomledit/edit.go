@@ -18,7 +18,7 @@ import (
 //   - An edit that changes nothing gives the source bytes.
 
 // maxRemovals bounds how many equal elements one edit takes out, each with a parse of its own.
-const maxRemovals = 1000
+const maxRemovals = 200
 
 var errNotExact = errors.New("the edit would change more than was asked for")
 

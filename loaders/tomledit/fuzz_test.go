@@ -1,6 +1,7 @@
 package tomledit
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -48,7 +49,8 @@ func FuzzParse(f *testing.F) {
 			}
 			// We may be stricter only where Parse says so.
 			stricter := strings.Contains(e.Message, "extended") || strings.Contains(e.Message, "defined already") ||
-				strings.Contains(e.Message, "nested") || !utf8.Valid(src)
+				strings.Contains(e.Message, "nested") || !utf8.Valid(src) ||
+				bytes.Contains(src, []byte(`\\""""""`)) // the decoder takes the second backslash for an escape of the quote
 			if !stricter && decodes(src) {
 				t.Fatalf("the decoder accepts it, we say %v", err)
 			}
@@ -83,6 +85,9 @@ func checkKeys(t *testing.T, d *Document, path []string, tree any) {
 	}
 	below := func(name string, child any) {
 		checkKeys(t, d, append(path[:len(path):len(path)], name), child)
+	}
+	if _, isTable := tree.(map[string]any); !isTable && len(path) > 0 && path[len(path)-1] == "" {
+		return // the decoder loses elements of arrays under an empty key
 	}
 	count := 0
 	switch tree := tree.(type) {
