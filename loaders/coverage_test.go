@@ -24,7 +24,7 @@ var reasonsWithoutScenario = map[model.ReasonCode]string{
 	model.ReasonStarting:          "told by a running combiner",
 	model.ReasonCommandNotFound:   "of deepagents, which looks the command up itself",
 	model.ReasonNeedsLogin:        "of deepagents, which looks for a token",
-	model.ReasonTokenMissing:      "of Codex, which names a variable that holds the token",
+	model.ReasonTokenMissing:      "seen at a launch",
 	model.ReasonTrustInDatabase:   "of VS Code and Zed",
 	model.ReasonNewServersOff:     "of programs that start new servers switched off",
 	model.ReasonSwitchInDatabase:  "of the Cursor IDE",
