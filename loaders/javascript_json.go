@@ -262,3 +262,14 @@ func jsQuote(b *strings.Builder, s string) {
 	plain(s[last:])
 	b.WriteByte('"')
 }
+
+// only returns an object with nothing but these members, in this order.
+func (o *jsObject) only(keys ...string) *jsObject {
+	out := newJSObject()
+	for _, k := range keys {
+		if o.has(k) {
+			out.set(k, o.get(k))
+		}
+	}
+	return out
+}

@@ -235,3 +235,20 @@ func (h *Harness) drops(f *model.ToolFilter, server, tool string) bool {
 func joinToolName(prefix, separator string) func(server, tool string) string {
 	return func(server, tool string) string { return prefix + foldName(server) + separator + foldName(tool) }
 }
+
+// sdkEnvironment is what the official TypeScript SDK gives a stdio server of its own environment: a short list, and no
+// values that are shell functions.
+func sdkEnvironment(env *Env) map[string]string {
+	names := []string{"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"}
+	if env.GOOS == "windows" {
+		names = []string{"APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATH", "PROCESSOR_ARCHITECTURE", "SYSTEMDRIVE",
+			"SYSTEMROOT", "TEMP", "USERNAME", "USERPROFILE", "PROGRAMFILES"}
+	}
+	out := map[string]string{}
+	for _, n := range names {
+		if v, ok := env.Lookup(n); ok && !strings.HasPrefix(v, "()") {
+			out[n] = v
+		}
+	}
+	return out
+}

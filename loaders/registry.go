@@ -36,6 +36,7 @@ func All() []Harness {
 		claudeCode(),
 		codexCLI(),
 		geminiCLI(),
+		cursorCLI(),
 		openCode(),
 	}
 }

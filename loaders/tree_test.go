@@ -133,7 +133,7 @@ type resolveCase struct {
 	start string // folder of the session below the project
 	want  map[string]string
 	notes []string // codes
-	ran   string   // what of the column is broken: the place
+	ran   string   // the place that breaks the whole column
 }
 
 func runCases(t *testing.T, h Harness, cases []resolveCase) {
@@ -146,32 +146,47 @@ func runCases(t *testing.T, h Harness, cases []resolveCase) {
 			t.Parallel()
 			tr := layTree(t, tc.files, tc.vars)
 			tr.env.Project = filepath.Join(tr.project, tc.start)
-			col := tr.column(h)
-			for name, want := range tc.want {
-				if got := tr.describe(cellNamed(col, name)); got != want {
-					t.Errorf("%q:\n got %s\nwant %s", name, got, want)
-				}
-			}
-			for _, c := range col.Cells {
-				if _, ok := tc.want[c.Name]; !ok {
-					t.Errorf("not expected: %q: %s", c.Name, tr.describe(c))
-				}
-			}
-			broken := ""
-			if col.Broken != nil {
-				broken = tr.place(col.Broken.Location)
-			}
-			if broken != tc.ran {
-				t.Errorf("broken %q, want %q", broken, tc.ran)
-			}
-			var notes []string
-			for _, n := range col.Notes {
-				notes = append(notes, n.Code)
-			}
-			if !slices.Equal(notes, tc.notes) {
-				t.Errorf("notes %q, want %q", notes, tc.notes)
-			}
+			checkCase(t, tr, tr.column(h), tc, func(s string) string { return s })
 		})
+	}
+}
+
+// checkCase compares a column with what a case wants, after fill was applied to that.
+func checkCase(t *testing.T, tr *tree, col *model.Column, tc resolveCase, fill func(string) string) {
+	t.Helper()
+	for name, want := range tc.want {
+		if got := tr.describe(cellNamed(col, name)); got != fill(want) {
+			t.Errorf("%q:\n got %s\nwant %s", name, got, fill(want))
+		}
+	}
+	for _, c := range col.Cells {
+		if _, ok := tc.want[c.Name]; !ok {
+			t.Errorf("not expected: %q: %s", c.Name, tr.describe(c))
+		}
+	}
+	broken := ""
+	if col.Broken != nil {
+		broken = tr.place(col.Broken.Location)
+	}
+	if broken != fill(tc.ran) {
+		t.Errorf("broken %q, want %q", broken, fill(tc.ran))
+	}
+	var notes []string
+	for _, n := range col.Notes {
+		notes = append(notes, n.Code)
+	}
+	if !slices.Equal(notes, tc.notes) {
+		t.Errorf("notes %q, want %q", notes, tc.notes)
+	}
+}
+
+func writeFile(t testing.TB, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 

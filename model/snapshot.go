@@ -353,26 +353,39 @@ func Diff(before, after *Snapshot) Difference {
 	return d
 }
 
+// diffCells compares by name and scope: a harness may have two cells of one name, from two layers.
 func diffCells(id HarnessID, before, after []*Cell) []CellKey {
-	byName := make(map[string]*Cell, len(before))
+	type key struct {
+		name  string
+		scope Scope
+	}
+	olds := make(map[key]*Cell, len(before))
 	for _, c := range before {
-		byName[c.Name] = c
+		olds[key{c.Name, c.Scope}] = c
 	}
 	var out []CellKey
-	for _, c := range after {
-		old := byName[c.Name]
-		delete(byName, c.Name)
-		if old == nil || old != c && !old.LooksLike(c) {
-			out = append(out, CellKey{id, c.Name})
+	said := map[string]bool{}
+	add := func(name string) {
+		if !said[name] {
+			said[name] = true
+			out = append(out, CellKey{id, name})
 		}
 	}
-	gone := make([]string, 0, len(byName))
-	for name := range byName {
-		gone = append(gone, name)
+	for _, c := range after {
+		k := key{c.Name, c.Scope}
+		old := olds[k]
+		delete(olds, k)
+		if old == nil || old != c && !old.LooksLike(c) {
+			add(c.Name)
+		}
+	}
+	var gone []string
+	for k := range olds {
+		gone = append(gone, k.name)
 	}
 	slices.SortFunc(gone, CompareNames)
 	for _, name := range gone {
-		out = append(out, CellKey{id, name})
+		add(name)
 	}
 	return out
 }
