@@ -50,7 +50,7 @@ func newDemo() (env *loaders.Env, remove func(), err error) {
 		return nil, nil, fmt.Errorf("find this program: %w", err)
 	}
 	home, project := filepath.Join(real, demoHome), filepath.Join(real, filepath.FromSlash(demoProject))
-	fill := map[string]string{"FUSEBOX": program, "HOME": home, "PROJECT": project, "PROJECT_SLUG": cursorSlug(project)}
+	fill := map[string]string{"FUSEBOX": program, "HOME": home, "PROJECT": project, "PROJECT_SLUG": cursorSlug(project), "APPDATA": demoAppData(runtime.GOOS)}
 	if err := layOut(real, fill); err != nil {
 		return nil, nil, err
 	}
@@ -98,6 +98,18 @@ func layOut(base string, fill map[string]string) error {
 		return fmt.Errorf("lay out the demo: %w", err)
 	}
 	return nil
+}
+
+// demoAppData is where desktop programs keep their settings, below home.
+func demoAppData(goos string) string {
+	switch goos {
+	case "darwin":
+		return "Library/Application Support"
+	case "windows":
+		return "AppData/Roaming"
+	default:
+		return ".config"
+	}
 }
 
 var notInSlug = regexp.MustCompile(`[^A-Za-z0-9]+`)

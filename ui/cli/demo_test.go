@@ -33,7 +33,7 @@ func TestDemoShowsWhatFilesCanTell(t *testing.T) {
 	drift, same, untrusted := false, false, false
 	for _, col := range s.Columns {
 		if len(col.Cells) == 0 {
-			t.Errorf("%s has no server in the demo", col.Title)
+			t.Errorf("%s has no server in the demo: add files of it below demo_files", col.Title)
 		}
 		if col.Broken != nil {
 			t.Errorf("%s is broken as a whole: %s", col.Title, col.Broken.Text)
@@ -128,7 +128,7 @@ func TestDemoFolder(t *testing.T) {
 			return err
 		}
 		data, err := os.ReadFile(path)
-		if strings.Contains(path+string(data), "@FUSEBOX") || strings.Contains(path+string(data), "@HOME") || strings.Contains(path+string(data), "@PROJECT") {
+		if strings.Contains(path+string(data), "@FUSEBOX") || strings.Contains(path+string(data), "@HOME") || strings.Contains(path+string(data), "@PROJECT") || strings.Contains(path, "@APPDATA") {
 			t.Errorf("%s was not filled in", path)
 		}
 		return err
