@@ -290,10 +290,13 @@ func (m *Model) headerRight() []run {
 		out = append(out, run{"read-only", roleDim}, run{"   ", roleText})
 	}
 	counts := m.counts(m.countColumns(), m.w >= allCountsFrom, words)
-	if len(counts) == 0 {
-		counts = []run{{"all well", roleDim}}
+	if len(counts) > 0 {
+		return append(out, counts...)
 	}
-	return append(out, counts...)
+	if m.brokenFiles() > 0 {
+		return out[:max(0, len(out)-1)] // nothing stands behind the last gap
+	}
+	return append(out, run{"all well", roleDim})
 }
 
 // countColumns are the columns whose cells the header counts: all shown ones, in a narrow window the one that is shown.

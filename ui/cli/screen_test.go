@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -16,6 +17,18 @@ import (
 
 // patience is how long a test waits for the screen: far longer than it should take, since no test measures time.
 const patience = 20 * time.Second
+
+// sometime is how long a test waits for what must not come.
+const sometime = 600 * time.Millisecond
+
+// jsonText writes a text as JSON.
+func jsonText(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
 
 // scene is a home with a project in it, in folders of its own.
 type scene struct {
