@@ -2,6 +2,7 @@ package loaders_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -314,5 +315,50 @@ func checkOthers(t *testing.T, before, after *model.Snapshot, env *loaders.Env, 
 		if fmt.Sprint(col.Files, col.Notes) != fmt.Sprint(was.Files, was.Notes) || len(col.Cells) != len(was.Cells) || !reflect.DeepEqual(col.Broken, was.Broken) {
 			t.Errorf("%s looks at none of these files and says something else than before", col.ID)
 		}
+	}
+}
+
+// TestHostileFilesInScenarios replaces every file of every scenario, one at a time: also those that are read only because
+// another file names them.
+func TestHostileFilesInScenarios(t *testing.T) {
+	skipOnWindows(t)
+	t.Parallel()
+	things := hostileThings()
+	for _, name := range scenarioNames(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			setup, want := readScenario(t, name)
+			harnesses, _ := loaders.Select(loaders.All(), slices.Sorted(maps.Keys(want.Harnesses)))
+			s := materialise(t, name, setup)
+			for _, col := range loaders.NewLoader(s.env, harnesses).Load().Columns {
+				for _, f := range col.Files {
+					kept, err := os.ReadFile(f.Path)
+					if info, statErr := os.Lstat(f.Path); err != nil || statErr != nil || !info.Mode().IsRegular() {
+						continue
+					}
+					for _, kind := range []string{"a FIFO", "a folder", "a loop of links", "nothing in it", "half a file", "nested objects", "wrong types", "a name with ESC", "line ends"} {
+						if err := os.Remove(f.Path); err != nil {
+							t.Fatal(err)
+						}
+						if err := things[kind].put(f.Path); err != nil {
+							t.Fatal(err)
+						}
+						what := kind + " at " + s.short(f.Path, 0)
+						after := resolveInTime(t, what, s.env, harnesses)
+						t.Run(what, func(t *testing.T) {
+							for _, col := range after.Columns {
+								checkHostile(t, col)
+							}
+						})
+						if err := os.RemoveAll(f.Path); err != nil {
+							t.Fatal(err)
+						}
+						if err := os.WriteFile(f.Path, kept, 0o600); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+			}
+		})
 	}
 }

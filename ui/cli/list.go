@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -109,6 +110,21 @@ func runList(s Streams, o options, f listFormat) error {
 	return nil
 }
 
+// longestTableName is how many characters of a name the table shows: one long name must not push all other columns away.
+const longestTableName = 60
+
+// tableName shows a server's name in the table: cut when it is long, in quotes when it is blank.
+func tableName(name string) string {
+	name = model.Clean(name)
+	if strings.TrimSpace(name) == "" {
+		return `"` + name + `"`
+	}
+	if runes := []rune(name); len(runes) > longestTableName {
+		return string(runes[:longestTableName-1]) + "…"
+	}
+	return name
+}
+
 // writeTable writes the plain table of list: a line per server and harness.
 func writeTable(w io.Writer, s *model.Snapshot, redactor *model.Redactor) error {
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
@@ -129,7 +145,7 @@ func writeTable(w io.Writer, s *model.Snapshot, redactor *model.Redactor) error 
 					}
 				}
 			}
-			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", model.Clean(c.Name), c.Harness, c.State(), model.Clean(where), why)
+			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", tableName(c.Name), c.Harness, c.State(), model.Clean(where), why)
 		}
 	}
 	if err := tw.Flush(); err != nil {
