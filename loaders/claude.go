@@ -353,23 +353,25 @@ func (c *claude) approvalSources() []claudeSettings {
 
 // approval decides about one name of .mcp.json: 1 rejected by any file; 2 in an untrusted folder approved by a single
 // user or policy file; 3 in a trusted one approved by the joined files; else it waits.
-func (c *claude) approval(name string, definedIn string) (model.Decision, model.Reason, *model.Finding) {
+func (c *claude) approval(name string, definedIn string) (d model.Decision, why model.Reason, consent model.Location, finding *model.Finding) {
 	sources := c.approvalSources()
 	for _, s := range sources {
 		if at, ok := c.listed(s.file, s.root, "disabledMcpjsonServers", name, true); ok {
 			return model.DecisionOff, model.Reason{Code: model.ReasonRejected, DecidedBy: at,
-				Text: fmt.Sprintf("%s is in disabledMcpjsonServers of %s, and a rejection beats every approval", quoted(name), c.tilde(s.file.Path))}, nil
+				Text: fmt.Sprintf("%s is in disabledMcpjsonServers of %s, and a rejection beats every approval", quoted(name), c.tilde(s.file.Path))}, consent, nil
 		}
 	}
 	for _, s := range sources {
 		if s.scope != model.ScopeUser && s.scope != model.ScopeManaged {
 			continue
 		}
-		if all, _ := s.root.Get("enableAllProjectMcpServers").Bool(); all && !c.trusted {
-			return model.DecisionLoads, model.Reason{}, nil
+		if v := s.root.Get("enableAllProjectMcpServers"); !c.trusted {
+			if all, _ := v.Bool(); all {
+				return model.DecisionLoads, why, s.file.At("enableAllProjectMcpServers", v), nil
+			}
 		}
-		if _, ok := c.listed(s.file, s.root, "enabledMcpjsonServers", name, false); ok {
-			return model.DecisionLoads, model.Reason{}, nil
+		if at, ok := c.listed(s.file, s.root, "enabledMcpjsonServers", name, false); ok {
+			return model.DecisionLoads, why, at, nil
 		}
 	}
 	var by *claudeSettings
@@ -391,7 +393,7 @@ func (c *claude) approval(name string, definedIn string) (model.Decision, model.
 				break
 			} else if all {
 				return model.DecisionWaits, model.Reason{Code: model.ReasonNeedsApproval, DecidedBy: overruled,
-					Text: fmt.Sprintf("Claude Code asks before it first starts it: false in %s:%d overrules the true of %s", c.tilde(overruled.Path), overruled.Line, c.tilde(sources[i].file.Path))}, nil
+					Text: fmt.Sprintf("Claude Code asks before it first starts it: false in %s:%d overrules the true of %s", c.tilde(overruled.Path), overruled.Line, c.tilde(sources[i].file.Path))}, consent, nil
 			}
 			if overruled.IsZero() {
 				overruled = sources[i].file.At("enableAllProjectMcpServers", v)
@@ -400,17 +402,17 @@ func (c *claude) approval(name string, definedIn string) (model.Decision, model.
 	}
 	if by == nil {
 		return model.DecisionWaits, model.Reason{Code: model.ReasonNeedsApproval,
-			Text: "Claude Code asks before it first starts a server of " + c.tilde(definedIn) + "; nothing in the repository can approve it"}, nil
+			Text: "Claude Code asks before it first starts a server of " + c.tilde(definedIn) + "; nothing in the repository can approve it"}, consent, nil
 	}
 	if !c.trusted {
 		return model.DecisionWaits, model.Reason{Code: model.ReasonUntrustedFolder, DecidedBy: c.trustLocation(),
-			Text: fmt.Sprintf("approved in %s:%d, but this folder is not trusted in Claude Code, so that does not count", c.tilde(at.Path), at.Line)}, nil
+			Text: fmt.Sprintf("approved in %s:%d, but this folder is not trusted in Claude Code, so that does not count", c.tilde(at.Path), at.Line)}, consent, nil
 	}
 	if by.scope == model.ScopeProject {
-		return model.DecisionLoads, model.Reason{}, &model.Finding{Code: model.FindingApprovedByProject, Severity: model.Warning,
+		return model.DecisionLoads, why, at, &model.Finding{Code: model.FindingApprovedByProject, Severity: model.Warning,
 			Text: fmt.Sprintf("approved by a file of the repository itself: %s:%d", c.tilde(at.Path), at.Line)}
 	}
-	return model.DecisionLoads, model.Reason{}, nil
+	return model.DecisionLoads, why, at, nil
 }
 
 // trustLocation is the line that says, or would say, whether the folder is trusted.
@@ -759,9 +761,10 @@ func (c *claude) decide(project []claudeEntry) []*model.Cell {
 func (c *claude) decideName(policy claudePolicy, local, project, user, plugin *claudeEntry) *model.Cell {
 	var approved model.Decision
 	var why model.Reason
+	var consent model.Location
 	if project != nil && project.fault.Code == "" {
 		var finding *model.Finding
-		approved, why, finding = c.approval(project.Name, project.Source.Path)
+		approved, why, consent, finding = c.approval(project.Name, project.Source.Path)
 		if finding != nil {
 			project.Findings = append(project.Findings, *finding)
 		}
@@ -792,6 +795,9 @@ func (c *claude) decideName(policy claudePolicy, local, project, user, plugin *c
 	switch {
 	case winner != nil:
 		out = cell(winner.Entry, model.DecisionLoads, model.Reason{})
+		if winner == project {
+			out.Consent = consent
+		}
 		c.applySwitches(out, policy)
 	case project != nil && project.fault.Code == "":
 		out = cell(project.Entry, approved, why)

@@ -169,6 +169,13 @@ func (l *Loader) Paths() []string {
 	return out
 }
 
+// Snapshot returns the newest snapshot without reading anything; nil before Load.
+func (l *Loader) Snapshot() *model.Snapshot {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last
+}
+
 // Env returns what the loader knows of the machine.
 func (l *Loader) Env() *Env { return l.env }
 

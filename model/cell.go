@@ -43,6 +43,7 @@ type Cell struct {
 	Entry
 	Decision     Decision
 	Reason       Reason
+	Consent      Location // where the consent is recorded that lets it load; zero where none is needed or given
 	Replaces     []Replaced
 	Pending      []Pending
 	Capabilities Capabilities
@@ -80,21 +81,21 @@ const (
 // Observation is what one launch of one definition in one environment showed. It proves the server, not what an open
 // session holds.
 type Observation struct {
-	At       time.Time
-	Took     time.Duration
-	Outcome  Outcome
-	Reason   Reason // why it is not OutcomeOK
-	Word     string // the cell's word where the reason's own is too general: "exit 1", "500"
-	Protocol string // protocol version that was agreed on
-	Noise    int    // lines on stdout that are no message
-	Exit     *int   // exit status, if it ended by itself
-	Notes    []string
-	Output   *Transcript
-	Server   string // the name and version that the server gives itself
-	Prompts  *int   // counts where the server announces them
-	Resource *int
-	Unset    []string    // variables that had no value
-	For      []HarnessID // the harnesses that this one launch answers for
+	At        time.Time
+	Took      time.Duration
+	Outcome   Outcome
+	Reason    Reason // why it is not OutcomeOK
+	Word      string // the cell's word where the reason's own is too general: "exit 1", "500"
+	Protocol  string // protocol version that was agreed on
+	Noise     int    // lines on stdout that are no message
+	Exit      *int   // exit status, if it ended by itself
+	Notes     []string
+	Output    *Transcript
+	Server    string // the name and version that the server gives itself
+	Prompts   *int   // counts where the server announces them
+	Resources *int
+	Unset     []string    // variables that had no value
+	For       []HarnessID // the harnesses that this one launch answers for
 }
 
 // ToolList is what a server offers, after the filters of the cell's harness.

@@ -425,7 +425,7 @@ func (c *Cell) LooksLike(o *Cell) bool {
 			return false
 		}
 	}
-	return c.Observation == o.Observation && c.Tools == o.Tools && c.Launch == o.Launch
+	return c.Observation == o.Observation && c.Tools == o.Tools && (c.Launch == nil) == (o.Launch == nil)
 }
 
 // KeepStale returns what to show after a file of a harness just broke: the new column with the last good cells of the

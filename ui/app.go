@@ -14,8 +14,8 @@ import (
 type Source interface {
 	// Wait returns the next change; ok is false when there will be no more, or ctx ended.
 	Wait(ctx context.Context) (change Change, ok bool)
-	// Reread reads the files of these harnesses again, of all if none is named.
-	Reread(ids ...model.HarnessID) *model.Snapshot
+	// Reread reads the files of these harnesses again, of all if none is named; Wait gives what it found.
+	Reread(ids ...model.HarnessID)
 }
 
 // Change is what a source reports.
@@ -213,7 +213,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, tea.Batch(m.replace(msg.change.Snapshot), m.waitForChange(), m.spin())
 	case rereadMsg:
 		m.say([]run{{"✓ ", roleOK}, {"files read again", roleText}}, copiedFor)
-		return m, tea.Batch(m.replace(msg.snapshot), m.wakeAt(m.o.Now().Add(copiedFor)))
+		return m, m.wakeAt(m.o.Now().Add(copiedFor))
 	case plannedMsg:
 		return m, m.planned(msg.plan)
 	case spinMsg:
@@ -254,7 +254,9 @@ func (m *Model) replace(s *model.Snapshot) tea.Cmd {
 	now := m.o.Now()
 	m.show(s)
 	for _, k := range diff.Cells {
-		m.changed[k] = now.Add(changedFor)
+		if c := cellOf(s, k); c == nil || c.Launch == nil { // what is being started has its spinner
+			m.changed[k] = now.Add(changedFor)
+		}
 	}
 	m.remember(before, s, diff, now)
 	if len(diff.Cells) == 0 {
@@ -435,15 +437,35 @@ func (m *Model) remember(before, after *model.Snapshot, diff model.Difference, n
 		if col == nil {
 			continue
 		}
-		what, where := m.text(k.Name)+" is gone from "+col.Title, ""
+		c := cellOf(after, k)
+		switch {
+		case c == nil:
+			m.addEvent(event{now, "*", roleAccent, m.text(k.Name) + " is gone from " + col.Title, ""})
+		case c.Launch != nil:
+		case launched(cellOf(before, k), c):
+			style := styleOf(c.State())
+			m.addEvent(event{now, style.symbol, style.symbolRole, m.text(k.Name) + " in " + col.Title + ": " + c.StateWords(now), m.text(c.StateReason().Text)})
+		default:
+			m.addEvent(event{now, "*", roleAccent, m.text(k.Name) + " changed in " + col.Title,
+				m.path(c.Source.Path) + lineSuffix(c.Source.Line) + "   " + c.StateWords(now)})
+		}
+	}
+}
+
+// launched tells whether a launch ended between two states of a cell.
+func launched(before, after *model.Cell) bool {
+	return before != nil && before.Launch != nil && after.Launch == nil && after.Observation != nil
+}
+
+func cellOf(s *model.Snapshot, k model.CellKey) *model.Cell {
+	if col := s.Column(k.Harness); col != nil {
 		for _, c := range col.Cells {
 			if c.Name == k.Name {
-				what = m.text(k.Name) + " changed in " + col.Title
-				where = m.path(c.Source.Path) + lineSuffix(c.Source.Line) + "   " + c.StateWords(now)
+				return c
 			}
 		}
-		m.addEvent(event{now, "*", roleAccent, what, where})
 	}
+	return nil
 }
 
 func brokenFile(c *model.Column) *model.File {

@@ -191,7 +191,10 @@ func (m *Model) drawDialog(c *canvas) {
 	inner := width - 6
 	title := wrap([]run{{d.title, roleTitle}}, inner)
 	lines, rowAt := layoutDialog(d, inner)
-	frame := len(title) + 5
+	frame, foot := len(title)+5, 2
+	if m.h >= airFrom {
+		frame, foot = frame+1, 3 // an empty line below the buttons
+	}
 	room := max(1, m.h-1-frame)
 	height := min(len(lines), room) + frame
 	border := roleDim
@@ -222,7 +225,7 @@ func (m *Model) drawDialog(c *canvas) {
 	if len(lines) > room {
 		drawRule(c, x+width-1, at, at+room, at, len(lines), d.offset, room)
 	}
-	m.drawButtons(c, d, x+3, y+height-2, x+width-3)
+	m.drawButtons(c, d, x+3, y+height-foot, x+width-3)
 	hints := append([]hint{{"enter n esc", d.no, actionNone}, {"y", "yes", actionNone}, {"tab", "move", actionNone}, {"j k", "scroll", actionNone}}, d.hint...)
 	if d.onYes {
 		hints[0] = hint{"n esc", d.no, actionNone}

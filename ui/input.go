@@ -444,7 +444,10 @@ func (m *Model) helpKey(a action, k tea.KeyMsg) tea.Cmd {
 
 func (m *Model) reread(ids ...model.HarnessID) tea.Cmd {
 	source := m.o.Source
-	return m.guarded(func() tea.Msg { return rereadMsg{source.Reread(ids...)} })
+	return m.guarded(func() tea.Msg {
+		source.Reread(ids...)
+		return rereadMsg{}
+	})
 }
 
 // place is the line that e opens: in files the selected file, else what decides the cell, else the file of the row or column.

@@ -6,9 +6,11 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"fusebox/loaders"
 	"fusebox/model"
 )
 
@@ -18,11 +20,12 @@ type listFormat struct {
 	markdown bool
 	out      string // with markdown: the file to write instead of stdout
 	watch    bool
+	launch   launchOptions
 }
 
 const listHelp = `Print what every harness would do with every MCP server in this folder: a table,
-one JSON document, or a report in Markdown. Nothing is started and nothing is
-written, but for --out.
+one JSON document, or a report in Markdown. Nothing is started without --launch,
+and nothing is written without --out.
 
 With --watch nothing is printed at first; then every change is one line of JSON:
   {"generation": 2, "changed": [cells], "definitions": [...], "files": [...]}
@@ -60,6 +63,10 @@ func newList(s Streams, o *options) *cobra.Command {
 	flags.BoolVar(&f.markdown, "markdown", false, "print a report in Markdown")
 	flags.StringVar(&f.out, "out", "", "write the report to this `file` instead (with --markdown)")
 	flags.BoolVar(&f.watch, "watch", false, "print a line of JSON for every change, until interrupted")
+	flags.BoolVar(&f.launch.launch, "launch", false, "start the servers that load, each once, and list their tools")
+	flags.BoolVar(&f.launch.remote, "remote", false, "with --launch: reach remote servers as well")
+	flags.BoolVar(&f.launch.includeUnapproved, "include-unapproved", false, "with --launch: start also what waits for consent or comes from the folder")
+	flags.DurationVar(&o.timeout, "timeout", 20*time.Second, "with --launch: how long a server may take to list its tools")
 	flags.StringSliceVar(&o.harnesses, "harness", nil, "only these harnesses (`ids` or aliases, comma separated)")
 	return cmd
 }
@@ -73,6 +80,10 @@ func (f listFormat) check(outGiven bool) error {
 		return usageError("--watch prints JSON: it excludes --markdown")
 	case outGiven && !f.markdown:
 		return usageError("--out needs --markdown")
+	case f.watch && f.launch.launch:
+		return usageError("--watch starts nothing: it excludes --launch")
+	case (f.launch.remote || f.launch.includeUnapproved) && !f.launch.launch:
+		return usageError("--remote and --include-unapproved need --launch")
 	case outGiven && f.out == "":
 		return usageError("--out needs the name of a file")
 	}
@@ -80,7 +91,7 @@ func (f listFormat) check(outGiven bool) error {
 }
 
 func runList(s Streams, o options, f listFormat) error {
-	session, err := begin("list", o, false)
+	session, err := begin("list", o, f.launch.launch)
 	if err != nil {
 		return err
 	}
@@ -88,6 +99,11 @@ func runList(s Streams, o options, f listFormat) error {
 	defer session.logPanic()
 	snapshot := session.load()
 	redactor := model.NewRedactor(snapshot.Secrets())
+	if f.launch.launch {
+		launcher := newLauncher(session.env, loaders.All(), o.timeout)
+		defer launcher.Close()
+		snapshot = launchListed(session.ctx, s, launcher, snapshot, f.launch)
+	}
 	switch {
 	case f.json:
 		err = writeJSON(s.Out, newDocument(snapshot, redactor), "  ")

@@ -8,6 +8,7 @@ import (
 	"os"
 	"syscall"
 
+	"fusebox/loaders"
 	"fusebox/model"
 )
 
@@ -33,7 +34,7 @@ func runListWatch(s Streams, o options) error {
 	}
 	defer session.end()
 	defer session.logPanic()
-	source := newLive(session)
+	source := newLive(session, newLauncher(session.env, loaders.All(), o.timeout))
 	defer source.Close()
 	ctx, stop := context.WithCancel(session.ctx)
 	defer stop()

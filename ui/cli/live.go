@@ -13,20 +13,28 @@ import (
 	"fusebox/watch"
 )
 
-// live joins loader and watcher: changed paths in, snapshots out.
+// live joins loader, watcher and launcher: changed paths and results in, snapshots out.
 type live struct {
-	loader  *loaders.Loader
-	log     *logger
-	watcher *watch.Watcher
-	last    *model.Snapshot
-	note    string
-	watched map[string]bool
+	loader     *loaders.Loader
+	log        *logger
+	watcher    *watch.Watcher
+	launcher   *launcher
+	files      *model.Snapshot // the newest from files alone
+	last       *model.Snapshot // the newest that was given out
+	generation int
+	note       string
+	watched    map[string]bool
+	drawn      time.Time // when a launch was last shown: its progress is shown ten times a second at most
 }
 
+const progressEvery = 100 * time.Millisecond
+
 // newLive reads everything once and starts to watch.
-func newLive(s *session) *live {
-	l := &live{loader: s.loader, log: s.log, watcher: watch.New(watch.Options{}), watched: map[string]bool{}}
-	l.last = s.load()
+func newLive(s *session, launcher *launcher) *live {
+	l := &live{loader: s.loader, log: s.log, watcher: watch.New(watch.Options{}), launcher: launcher, watched: map[string]bool{}}
+	l.files = s.load()
+	l.last, l.generation = l.files, l.files.Generation
+	launcher.lay(l.files, l.generation)
 	l.follow()
 	l.log.printf("watching")
 	return l
@@ -51,6 +59,17 @@ func (l *live) follow() {
 	}
 }
 
+// show lays what launches showed over the newest files.
+func (l *live) show() *model.Snapshot {
+	l.generation++
+	s := l.launcher.lay(l.files, l.generation)
+	if s.Generation != l.generation { // from files alone: numbered by the loader
+		s = model.NewSnapshot(l.generation, s.Project, s.Home, s.At, s.Columns)
+	}
+	l.last = s
+	return s
+}
+
 // Wait returns the next change of what is shown.
 func (l *live) Wait(ctx context.Context) (ui.Change, bool) {
 	for {
@@ -69,11 +88,22 @@ func (l *live) Wait(ctx context.Context) (ui.Change, bool) {
 				l.watcher.Again(again, loaders.SettleTime)
 			}
 			l.logReload(snapshot, batch, again, took)
-			if snapshot == l.last && batch.Note == l.note {
+			if snapshot == l.files && batch.Note == l.note {
 				continue
 			}
-			l.last, l.note = snapshot, batch.Note
-			return ui.Change{Snapshot: snapshot, Note: batch.Note}, true
+			l.files, l.note = snapshot, batch.Note
+			return ui.Change{Snapshot: l.show(), Note: batch.Note}, true
+		case <-l.launcher.changed:
+			if wait := progressEvery - time.Since(l.drawn); wait > 0 {
+				select {
+				case <-ctx.Done():
+					return ui.Change{}, false
+				case <-time.After(wait):
+				}
+			}
+			l.drawn = time.Now()
+			l.files = l.loader.Snapshot()
+			return ui.Change{Snapshot: l.show(), Note: l.note}, true
 		}
 	}
 }
@@ -86,13 +116,13 @@ func (l *live) logReload(snapshot *model.Snapshot, batch watch.Batch, again []st
 	if batch.Note != l.note {
 		l.log.printf("watcher: %s", noteOfWatcher(batch.Note))
 	}
-	if snapshot != l.last {
+	if snapshot != l.files {
 		l.log.mask(snapshot)
 	}
 	if len(batch.Paths) > 0 {
 		what := "nothing that is shown changed"
-		if snapshot != l.last {
-			d := model.Diff(l.last, snapshot)
+		if snapshot != l.files {
+			d := model.Diff(l.files, snapshot)
 			what = fmt.Sprintf("generation %d, %d cells and %d files changed", snapshot.Generation, len(d.Cells), len(d.Files))
 		}
 		l.log.printf("reloaded in %s: %s: %s", took.Round(10*time.Microsecond), strings.Join(batch.Paths, ", "), what)
@@ -105,8 +135,14 @@ func (l *live) logReload(snapshot *model.Snapshot, batch watch.Batch, again []st
 // noteOfWatcher says how changes are seen now.
 func noteOfWatcher(note string) string { return cmp.Or(note, "file events are back") }
 
-// Reread reads files again now.
-func (l *live) Reread(ids ...model.HarnessID) *model.Snapshot { return l.loader.Reread(ids...) }
+// Reread reads files again now. What it finds is given out by Wait.
+func (l *live) Reread(ids ...model.HarnessID) {
+	l.loader.Reread(ids...)
+	l.launcher.signal()
+}
 
-// Close stops watching.
-func (l *live) Close() error { return l.watcher.Close() }
+// Close ends what was launched and stops watching.
+func (l *live) Close() error {
+	l.launcher.Close()
+	return l.watcher.Close()
+}

@@ -12,6 +12,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/term"
 
+	"fusebox/loaders"
 	"fusebox/ui"
 	"fusebox/ui/clipboard"
 	"fusebox/ui/editor"
@@ -53,10 +54,11 @@ func runPanel(s Streams, o options, p panelOptions) error {
 	}
 	defer session.end()
 	defer session.logPanic()
-	source := newLive(session)
+	launcher := newLauncher(session.env, loaders.All(), o.timeout)
+	source := newLive(session, launcher)
 	defer source.Close()
 	screen := ui.New(ui.Options{
-		Snapshot: source.last, Source: source, Theme: theme, ASCII: p.ascii || asciiLocale(os.Getenv, runtime.GOOS), ReadOnly: p.readOnly, Log: session.log.printf,
+		Snapshot: source.last, Source: source, Launcher: launcher, Theme: theme, ASCII: p.ascii || asciiLocale(os.Getenv, runtime.GOOS), ReadOnly: p.readOnly, Log: session.log.printf,
 		Editor: func(path string, line, column int) *exec.Cmd {
 			name, args := editor.Command(os.Getenv, runtime.GOOS, path, line, column)
 			cmd := exec.Command(name, args...)

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -55,6 +56,7 @@ type options struct {
 	harnesses []string
 	log       string // path of fusebox's own log; "" for $FUSEBOX_LOG
 	demo      bool
+	timeout   time.Duration // of one launch
 }
 
 // Main runs the program with these arguments (without its name) and returns the exit code.
@@ -126,6 +128,7 @@ func newRoot(s Streams) *cobra.Command {
 	shared.StringVar(&o.project, "project", "", "the `folder` that a session would start in (default: the current one)")
 	shared.StringVar(&o.log, "log", "", "write fusebox's own log, masked, to this `file` (default: $FUSEBOX_LOG, or none)")
 	shared.BoolVar(&o.demo, "demo", false, "look at a made-up home and project, deleted on exit")
+	root.Flags().DurationVar(&o.timeout, "timeout", 20*time.Second, "how long a launched server may take to list its tools")
 	root.Flags().StringVar(&p.theme, "theme", "auto", "`colours`: auto, dark, light or mono")
 	root.Flags().BoolVar(&p.ascii, "ascii", false, "draw with ASCII characters only")
 	root.Flags().BoolVar(&p.noMouse, "no-mouse", false, "leave the mouse to the terminal")
