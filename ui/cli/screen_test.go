@@ -90,7 +90,7 @@ func (s *scene) open(harnesses ...string) *screen {
 	if unknown != "" {
 		s.t.Fatalf("no harness %s", unknown)
 	}
-	source := newLive(&session{env: s.env, loader: loaders.NewLoader(s.env, picked)})
+	source := newLive(&session{env: s.env, loader: loaders.NewLoader(s.env, picked)}, newLauncher(s.env, picked, time.Second))
 	p := &screen{t: s.t, source: source, msgs: make(chan tea.Msg), done: make(chan struct{})}
 	s.t.Cleanup(func() {
 		close(p.done)
