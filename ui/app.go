@@ -34,6 +34,8 @@ type Options struct {
 	Now      func() time.Time
 	// Launcher starts servers; nil: none can be started.
 	Launcher Launcher
+	// Switcher flips switches and gives consent; nil: nothing can be written.
+	Switcher Switcher
 	// Editor makes the command that opens a file at a line; nil: there is none.
 	Editor func(path string, line, column int) *exec.Cmd
 	// Copy puts a text on the clipboard and says how.
