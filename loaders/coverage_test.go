@@ -28,15 +28,12 @@ var reasonsWithoutScenario = map[model.ReasonCode]string{
 	model.ReasonTrustInDatabase:   "of VS Code and Zed",
 	model.ReasonNewServersOff:     "of programs that start new servers switched off",
 	model.ReasonSwitchInDatabase:  "of the Cursor IDE",
-	model.ReasonApprovalUnseen:    "of the Cursor CLI",
-	model.ReasonApprovalChanged:   "of Qwen Code and deepagents, which keep a fingerprint",
 }
 
 // findingsWithoutScenario are the findings that no resolve gives yet, and why.
 var findingsWithoutScenario = map[model.FindingCode]string{
-	model.FindingCommandNotFound:      "of deepagents, which looks the command up itself",
-	model.FindingGateOpenedByProject:  "of Qwen Code, whose project file can open the gate",
-	model.FindingUserApprovalUnneeded: "of Cursor",
+	model.FindingCommandNotFound:     "of deepagents, which looks the command up itself",
+	model.FindingGateOpenedByProject: "of Qwen Code, whose project file can open the gate",
 }
 
 // TestEveryReasonAndFindingHasAScenario goes through the tables: each code stands in some want.json, as a reason, a finding or

@@ -279,18 +279,24 @@ func (c *cursorResolve) approval(s *cursorServer) (model.Decision, model.Reason)
 	if _, ok := c.approvals.lines[c.approvalKey(s)]; ok {
 		return model.DecisionLoads, model.Reason{}
 	}
-	if names := c.unsettled(s); len(names) > 0 {
-		return model.DecisionUnknown, model.Reason{Code: model.ReasonApprovalUnseen, DecidedBy: s.Source,
-			Text: fmt.Sprintf("approvals are made of the filled in entry, and %s is not set here: where it is, the answer may be another", quoted(names[0]))}
-	}
+	var old model.Location // the last approval of another definition of this name
 	for key, at := range c.approvals.lines {
-		if hash, ok := strings.CutPrefix(key, s.Name+"-"); ok && cursorHash.MatchString(hash) {
-			return model.DecisionWaits, model.Reason{Code: model.ReasonApprovalChanged, DecidedBy: at,
-				Text: "the approval is for another definition of this name, or for other values of its variables"}
+		if hash, ok := strings.CutPrefix(key, s.Name+"-"); ok && cursorHash.MatchString(hash) && at.Line >= old.Line && (at.Line > old.Line || at.Column > old.Column) {
+			old = at
 		}
 	}
-	return model.DecisionWaits, model.Reason{Code: model.ReasonNeedsApproval, DecidedBy: s.Source,
-		Text: "Cursor CLI starts a server of a project only after an approval, which is kept outside of the repository"}
+	names := c.unsettled(s)
+	switch {
+	case old.IsZero():
+		return model.DecisionWaits, model.Reason{Code: model.ReasonNeedsApproval, DecidedBy: s.Source,
+			Text: "Cursor CLI starts a server of a project only after an approval, which is kept outside of the repository"}
+	case len(names) > 0:
+		return model.DecisionUnknown, model.Reason{Code: model.ReasonApprovalUnseen, DecidedBy: s.Source,
+			Text: fmt.Sprintf("approvals are made of the filled in entry, and %s is not set here: where it is, the approval in %s:%d may match", quoted(names[0]), c.tilde(old.Path), old.Line)}
+	default:
+		return model.DecisionWaits, model.Reason{Code: model.ReasonApprovalChanged, DecidedBy: old,
+			Text: "the approval is for another definition of this name, or for other values of its variables"}
+	}
 }
 
 // unsettled names the variables of an entry that have no value here and may have one elsewhere.

@@ -107,7 +107,7 @@ func TestCursorCLIResolve(t *testing.T) {
 		{approved: []string{"a-0123456789abcdef"}, resolveCase: resolveCase{name: "with an unset variable nobody can tell", files: map[string]string{cursorProject: mcpServers(`"a": {"command":"x","env":{"T":"${env:NOPE}"}}`, `"b": {"command":"${NOPE}"}`), cursorUser: mcpServers(`"b": {"command":"y"}`)},
 			want: map[string]string{
 				"a": "unknown approval-not-computable ./.cursor/mcp.json:3 | project ./.cursor/mcp.json:3 | unset-variable",
-				"b": "configured | user ~/.cursor/mcp.json:3 | pending project unknown approval-not-computable ./.cursor/mcp.json:4 | approval-hint"}}},
+				"b": "configured | user ~/.cursor/mcp.json:3 | pending project unapproved needs-approval ./.cursor/mcp.json:4 | approval-hint"}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

@@ -134,6 +134,7 @@ func readScenario(t *testing.T, name string) (scenarioSetup, scenarioWant) {
 // scene is a scenario on disk.
 type scene struct {
 	base, home, project string
+	slug                string // the project's path as Cursor names a folder for it
 	env                 *loaders.Env
 }
 
@@ -157,6 +158,7 @@ func materialise(t *testing.T, name string, setup scenarioSetup) *scene {
 	if _, err := os.Stat(filepath.Join(source, "project")); err != nil {
 		s.project = filepath.Join(s.home, "project")
 	}
+	s.slug = strings.Trim(notAlphanumeric.ReplaceAllString(s.project, "-"), "-")
 	fill := s.filler(setup)
 	check := func(err error) {
 		t.Helper()
@@ -245,8 +247,7 @@ var (
 
 // filler fills the placeholders in.
 func (s *scene) filler(setup scenarioSetup) func(string) string {
-	slug := strings.Trim(notAlphanumeric.ReplaceAllString(s.project, "-"), "-")
-	plain := strings.NewReplacer("@ROOT@", filepath.Join(s.base, "root"), "@HOME@", s.home, "@PROJECT@", s.project, "@PROJECT_SLUG@", slug)
+	plain := strings.NewReplacer("@ROOT@", filepath.Join(s.base, "root"), "@HOME@", s.home, "@PROJECT@", s.project, "@PROJECT_SLUG@", s.slug)
 	return func(text string) string {
 		text = plain.Replace(text)
 		return cursorKey.ReplaceAllStringFunc(text, func(ref string) string {
@@ -257,7 +258,7 @@ func (s *scene) filler(setup scenarioSetup) func(string) string {
 	}
 }
 
-// short writes a path with $PROJECT, $HOME and $ROOT; a line that is known is added.
+// short writes a path with $PROJECT, $HOME, $ROOT and $SLUG; a line that is known is added.
 func (s *scene) short(path string, line int) string {
 	if path == "" {
 		return ""
@@ -267,6 +268,9 @@ func (s *scene) short(path string, line int) string {
 			path = p.name + rest
 			break
 		}
+	}
+	if s.slug != "" {
+		path = strings.Replace(path, "/"+s.slug+"/", "/$SLUG/", 1)
 	}
 	if line > 0 {
 		return fmt.Sprintf("%s:%d", path, line)
