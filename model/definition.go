@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"regexp"
 	"sort"
 	"strconv"
 	"strings"
@@ -164,20 +165,13 @@ func Variables(m map[string]string) []Variable {
 	return out
 }
 
-// Key is equal for two definitions exactly when they are the same transport part. It holds secrets: it is for comparing
-// only and must not be shown.
+// Key is equal for two definitions exactly when they are the same transport part. A value that is nothing but a reference
+// to a variable counts by the variable's name, however the harness spells it: ${NAME}, $NAME, ${env:NAME}, {env:NAME}, or
+// a list of names to pass on. The key holds secrets: it is for comparing only and must not be shown.
 func (d *Definition) Key() string {
 	var b strings.Builder
 	part := func(s string) { b.WriteString(strconv.Itoa(len(s))); b.WriteByte(':'); b.WriteString(s) }
-	vars := func(vs []Variable, fold bool) {
-		lines := make([]string, len(vs))
-		for i, v := range vs {
-			name := v.Name
-			if fold {
-				name = strings.ToLower(name)
-			}
-			lines[i] = name + "\x00" + v.Value.text
-		}
+	list := func(lines []string) {
 		sort.Strings(lines)
 		b.WriteByte('[')
 		for _, l := range lines {
@@ -188,9 +182,17 @@ func (d *Definition) Key() string {
 	part(string(d.Transport))
 	if d.Transport.Remote() {
 		part(normalURL(d.URL.text))
-		vars(d.Headers, true)
-		vars(d.HeaderVariables, true)
-		part(d.BearerVariable)
+		headers := make([]string, 0, len(d.Headers)+len(d.HeaderVariables)+1)
+		for _, v := range d.Headers {
+			headers = append(headers, strings.ToLower(v.Name)+"\x00"+normalValue(v.Value.text))
+		}
+		for _, v := range d.HeaderVariables {
+			headers = append(headers, strings.ToLower(v.Name)+"\x00"+variableMark+v.Value.text)
+		}
+		if d.BearerVariable != "" {
+			headers = append(headers, "authorization\x00Bearer "+variableMark+d.BearerVariable)
+		}
+		list(headers)
 		part(d.HeadersHelper.text)
 		return b.String()
 	}
@@ -199,12 +201,33 @@ func (d *Definition) Key() string {
 		part(a.text)
 	}
 	b.WriteByte('|')
-	vars(d.Env, false)
-	part(d.Cwd)
-	for _, n := range d.Inherit {
-		part(n)
+	vars := make([]string, 0, len(d.Env)+len(d.Inherit))
+	for _, v := range d.Env {
+		vars = append(vars, v.Name+"\x00"+normalValue(v.Value.text))
 	}
+	for _, n := range d.Inherit {
+		vars = append(vars, n+"\x00"+variableMark+n)
+	}
+	list(vars)
+	part(d.Cwd)
 	return b.String()
+}
+
+// variableMark stands before the name of a variable in a key.
+const variableMark = "\x01"
+
+var variableReference = regexp.MustCompile(`^(Bearer )?(?:\$([A-Za-z_][A-Za-z0-9_]*)|\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}|\{env:([A-Za-z_][A-Za-z0-9_]*)\})$`)
+
+// normalValue writes a mere reference to a variable in one way.
+func normalValue(v string) string {
+	if !strings.ContainsAny(v, "${") {
+		return v
+	}
+	m := variableReference.FindStringSubmatch(v)
+	if m == nil {
+		return v
+	}
+	return m[1] + variableMark + m[2] + m[3] + m[4]
 }
 
 // SameServerKey is equal for definitions that reach the same server: the same command (by file name) with the same
@@ -315,8 +338,8 @@ func variableNames(vs []Variable) []string {
 }
 
 // tags returns the shortest texts, one for each definition of one name, that tell the definitions apart: transport,
-// command name, package or host.
-func tags(ds []*Definition) []string {
+// command name, package or host, else the first harness that has it.
+func tags(ds []*Definition, owners []string) []string {
 	candidates := []func(*Definition) string{
 		func(d *Definition) string {
 			if d.Transport.Remote() {
@@ -348,8 +371,16 @@ func tags(ds []*Definition) []string {
 		}
 	}
 	out := make([]string, len(ds))
+	seen := map[string]bool{}
 	for i := range ds {
-		out[i] = "#" + strconv.Itoa(i+1)
+		out[i] = owners[i]
+		if owners[i] == "" || seen[owners[i]] {
+			for j := range ds {
+				out[j] = "#" + strconv.Itoa(j+1)
+			}
+			return out
+		}
+		seen[owners[i]] = true
 	}
 	return out
 }

@@ -217,7 +217,7 @@ func (s *Snapshot) makeLines() {
 		start := len(s.Lines)
 		var labels []string
 		if srv.Drift() {
-			srv.Tags = tags(srv.Definitions)
+			srv.Tags = tags(srv.Definitions, s.owners(srv))
 			sort.Sort(byTag{srv}) // so that the order does not hang on who has which
 			labels = srv.Tags
 		}
@@ -247,6 +247,20 @@ func (s *Snapshot) makeLines() {
 			}
 		}
 	}
+}
+
+// owners are the headings of the first harness that has each definition of a server.
+func (s *Snapshot) owners(srv *Server) []string {
+	out := make([]string, len(srv.Definitions))
+	for _, c := range srv.Cells {
+		if c.Definition == nil {
+			continue
+		}
+		if i := srv.definitionIndex(c.Definition); i >= 0 && out[i] == "" {
+			out[i] = s.Column(c.Harness).Heading
+		}
+	}
+	return out
 }
 
 // byTag sorts a server's definitions by their tags.

@@ -324,3 +324,36 @@ func TestCompareNames(t *testing.T) {
 		t.Errorf("sorted %q, want %q", names, want)
 	}
 }
+
+// The same variable in the spelling of five harnesses is no drift; another variable, or a text that only looks similar, is.
+func TestVariablesInEverySpellingAreTheSame(t *testing.T) {
+	t.Parallel()
+	env := func(value string) *model.Definition {
+		d := stdio("npx", "x")
+		d.Env = model.Variables(map[string]string{"TOKEN": value})
+		return d
+	}
+	inherits := stdio("npx", "x")
+	inherits.Inherit = []string{"TOKEN"}
+	same := []*model.Definition{env("${TOKEN}"), env("$TOKEN"), env("${env:TOKEN}"), env("{env:TOKEN}"), inherits}
+	for i, d := range same {
+		if d.Key() != same[0].Key() {
+			t.Errorf("spelling %d has another key", i)
+		}
+	}
+	for _, other := range []*model.Definition{env("${OTHER}"), env("x${TOKEN}"), env("TOKEN"), env("${TOKEN:-d}")} {
+		if other.Key() == same[0].Key() {
+			t.Errorf("%q has the same key", other.Env[0].Value.Reveal())
+		}
+	}
+	header := func(value string) *model.Definition {
+		d := remote(model.TransportHTTP, "https://h/mcp")
+		d.Headers = []model.Variable{{Name: "Authorization", Value: model.NewSecret(value)}}
+		return d
+	}
+	bearer := remote(model.TransportHTTP, "https://h/mcp")
+	bearer.BearerVariable = "TOKEN"
+	if header("Bearer ${TOKEN}").Key() != bearer.Key() || header("Bearer {env:TOKEN}").Key() != bearer.Key() {
+		t.Error("a bearer token from a variable has another key")
+	}
+}
