@@ -325,6 +325,7 @@ func (s *Snapshot) Secrets() []Variable {
 // Difference is what changed between two snapshots.
 type Difference struct {
 	Cells []CellKey // added, changed or gone, in the order of the new snapshot
+	Moved []CellKey // the same as before but for the lines at which things stand
 	Files []string  // paths whose status or note changed
 }
 
@@ -350,7 +351,7 @@ func Diff(before, after *Snapshot) Difference {
 		if old != nil {
 			oldCells, oldFiles = old.Cells, old.Files
 		}
-		d.Cells = append(d.Cells, diffCells(col.ID, oldCells, col.Cells)...)
+		d.addCells(col.ID, oldCells, col.Cells)
 		d.Files = append(d.Files, diffFiles(oldFiles, col.Files)...)
 	}
 	if before != nil {
@@ -367,8 +368,8 @@ func Diff(before, after *Snapshot) Difference {
 	return d
 }
 
-// diffCells compares by name and scope: a harness may have two cells of one name, from two layers.
-func diffCells(id HarnessID, before, after []*Cell) []CellKey {
+// addCells compares by name and scope: a harness may have two cells of one name, from two layers.
+func (d *Difference) addCells(id HarnessID, before, after []*Cell) {
 	type key struct {
 		name  string
 		scope Scope
@@ -377,20 +378,22 @@ func diffCells(id HarnessID, before, after []*Cell) []CellKey {
 	for _, c := range before {
 		olds[key{c.Name, c.Scope}] = c
 	}
-	var out []CellKey
-	said := map[string]bool{}
+	said, moved := map[string]bool{}, []string(nil)
 	add := func(name string) {
 		if !said[name] {
 			said[name] = true
-			out = append(out, CellKey{id, name})
+			d.Cells = append(d.Cells, CellKey{id, name})
 		}
 	}
 	for _, c := range after {
 		k := key{c.Name, c.Scope}
 		old := olds[k]
 		delete(olds, k)
-		if old == nil || old != c && !old.LooksLike(c) {
+		switch {
+		case old == nil || old != c && !old.saysTheSame(c):
 			add(c.Name)
+		case old != c && !old.LooksLike(c):
+			moved = append(moved, c.Name)
 		}
 	}
 	var gone []string
@@ -401,7 +404,12 @@ func diffCells(id HarnessID, before, after []*Cell) []CellKey {
 	for _, name := range gone {
 		add(name)
 	}
-	return out
+	for _, name := range moved {
+		if !said[name] {
+			said[name] = true
+			d.Moved = append(d.Moved, CellKey{id, name})
+		}
+	}
 }
 
 func diffFiles(before, after []File) []string {
@@ -424,22 +432,36 @@ func diffFiles(before, after []File) []string {
 
 // LooksLike tells whether two cells show the same to a user: everything but the identity of the value.
 func (c *Cell) LooksLike(o *Cell) bool {
-	if c.Name != o.Name || c.Scope != o.Scope || c.Source != o.Source || c.Decision != o.Decision || c.Reason != o.Reason ||
-		c.Overlays != o.Overlays || c.State() != o.State() || c.Capabilities != o.Capabilities {
-		return false
-	}
-	if (c.Definition == nil) != (o.Definition == nil) || c.Definition != nil && c.Definition.identity() != o.Definition.identity() {
-		return false
-	}
-	if !slices.Equal(c.Findings, o.Findings) || !slices.Equal(c.Replaces, o.Replaces) || len(c.Pending) != len(o.Pending) {
+	if c.Source != o.Source || c.Reason != o.Reason || !slices.Equal(c.Findings, o.Findings) || !slices.Equal(c.Replaces, o.Replaces) || !c.saysTheSame(o) {
 		return false
 	}
 	for i := range c.Pending {
-		if c.Pending[i].Source != o.Pending[i].Source || c.Pending[i].State != o.Pending[i].State || c.Pending[i].Reason != o.Pending[i].Reason {
+		if c.Pending[i].Source != o.Pending[i].Source || c.Pending[i].Reason != o.Pending[i].Reason {
 			return false
 		}
 	}
-	return c.Observation == o.Observation && c.Tools == o.Tools && (c.Launch == nil) == (o.Launch == nil)
+	return true
+}
+
+// saysTheSame is LooksLike without the lines at which things stand: a harness that rewrites its file moves them.
+func (c *Cell) saysTheSame(o *Cell) bool {
+	samePlace := func(a, b Location) bool { return a.Path == b.Path && a.Key == b.Key }
+	sameReason := func(a, b Reason) bool {
+		return a.Code == b.Code && a.Text == b.Text && samePlace(a.DecidedBy, b.DecidedBy)
+	}
+	sameFinding := func(a, b Finding) bool { return a.Code == b.Code && a.Severity == b.Severity && a.Text == b.Text }
+	sameReplaced := func(a, b Replaced) bool {
+		return a.Scope == b.Scope && a.Merged == b.Merged && samePlace(a.Source, b.Source)
+	}
+	samePending := func(a, b Pending) bool {
+		return a.State == b.State && samePlace(a.Source, b.Source) && sameReason(a.Reason, b.Reason)
+	}
+	return c.Name == o.Name && c.Scope == o.Scope && samePlace(c.Source, o.Source) && c.Decision == o.Decision &&
+		sameReason(c.Reason, o.Reason) && c.Overlays == o.Overlays && c.State() == o.State() && c.Capabilities == o.Capabilities &&
+		(c.Definition == nil) == (o.Definition == nil) && (c.Definition == nil || c.Definition.identity() == o.Definition.identity()) &&
+		slices.EqualFunc(c.Findings, o.Findings, sameFinding) && slices.EqualFunc(c.Replaces, o.Replaces, sameReplaced) &&
+		slices.EqualFunc(c.Pending, o.Pending, samePending) &&
+		c.Observation == o.Observation && c.Tools == o.Tools && (c.Launch == nil) == (o.Launch == nil)
 }
 
 // KeepStale returns what to show after a file of a harness just broke: the new column with the last good cells of the

@@ -260,6 +260,33 @@ func TestDiff(t *testing.T) {
 	}
 }
 
+// TestDiffOfMovedLines: a rewrite that moves entries to other lines changes nothing that they say.
+func TestDiffOfMovedLines(t *testing.T) {
+	t.Parallel()
+	at := func(line int, path string) model.Location { return model.Location{Path: path, Key: "k", Line: line} }
+	cell := func(name string, line int) *model.Cell {
+		c := loads(name, stdio("x"))
+		c.Source = at(line, "/f")
+		c.Reason = model.Reason{Code: model.ReasonSwitchedOff, Text: "t", DecidedBy: at(line, "/g")}
+		c.Findings = []model.Finding{{Code: model.FindingUnknownKey, Text: "t", Line: line}}
+		c.Replaces = []model.Replaced{{Source: at(line, "/r")}}
+		c.Pending = []model.Pending{{Entry: model.Entry{Source: at(line, "/p")}, Reason: model.Reason{DecidedBy: at(line, "/p")}}}
+		return c
+	}
+	other := cell("elsewhere", 1)
+	other.Source.Path = "/h"
+	before := snapshot(column("one", cell("elsewhere", 1), cell("moved", 1), cell("stays", 1)))
+	after := snapshot(column("one", other, cell("moved", 2), cell("stays", 1)))
+	got := model.Diff(before, after)
+	want := model.Difference{Cells: []model.CellKey{{Harness: "one", Name: "elsewhere"}}, Moved: []model.CellKey{{Harness: "one", Name: "moved"}}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("difference %+v, want %+v", got, want)
+	}
+	if cell("a", 1).LooksLike(cell("a", 2)) {
+		t.Error("a moved cell looks the same")
+	}
+}
+
 // TestDiffWhenAFileLeavesTheReport: a file that is not looked at any more counts as changed.
 func TestDiffWhenAFileLeavesTheReport(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"syscall"
 
 	"fusebox/loaders"
@@ -82,7 +83,8 @@ func newChangeDocument(before, after *model.Snapshot, redactor *model.Redactor) 
 		Files: []changedFileDocument{}}
 	text := func(t string) string { return redactor.Text(model.Clean(t)) }
 	ids := map[string]string{}
-	for _, key := range model.Diff(before, after).Cells {
+	diff := model.Diff(before, after)
+	for _, key := range slices.Concat(diff.Cells, diff.Moved) {
 		cells := cellsNamed(after.Column(key.Harness), key.Name)
 		for _, c := range cells {
 			id := ""

@@ -64,7 +64,9 @@ func (l *live) show() *model.Snapshot {
 	l.generation++
 	s := l.launcher.lay(l.files, l.generation)
 	if s.Generation != l.generation { // from files alone: numbered by the loader
-		s = model.NewSnapshot(l.generation, s.Project, s.Home, s.At, s.Columns)
+		renumbered := *s
+		renumbered.Generation = l.generation
+		s = &renumbered
 	}
 	l.last = s
 	return s

@@ -1,17 +1,20 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
 	"fusebox/loaders"
+	"fusebox/model"
 	"fusebox/ui"
 )
 
@@ -72,11 +75,26 @@ func (s *scene) write(name, text string) {
 	}
 }
 
+// recorded is a source that keeps what it gave last.
+type recorded struct {
+	*live
+	snapshot atomic.Pointer[model.Snapshot]
+}
+
+// Wait returns the next change.
+func (r *recorded) Wait(ctx context.Context) (ui.Change, bool) {
+	change, ok := r.live.Wait(ctx)
+	if ok {
+		r.snapshot.Store(change.Snapshot)
+	}
+	return change, ok
+}
+
 // screen is the panel without a terminal: messages in, frames out. Commands run as Bubble Tea runs them.
 type screen struct {
 	t      *testing.T
 	model  tea.Model
-	source *live
+	source *recorded
 	msgs   chan tea.Msg
 	done   chan struct{}
 	frame  string
@@ -90,7 +108,8 @@ func (s *scene) open(harnesses ...string) *screen {
 	if unknown != "" {
 		s.t.Fatalf("no harness %s", unknown)
 	}
-	source := newLive(&session{env: s.env, loader: loaders.NewLoader(s.env, picked)}, newLauncher(s.env, picked, time.Second))
+	source := &recorded{live: newLive(&session{env: s.env, loader: loaders.NewLoader(s.env, picked)}, newLauncher(s.env, picked, time.Second))}
+	source.snapshot.Store(source.last)
 	p := &screen{t: s.t, source: source, msgs: make(chan tea.Msg), done: make(chan struct{})}
 	s.t.Cleanup(func() {
 		close(p.done)
