@@ -92,7 +92,9 @@ func TestEveryFileOfEveryHarnessIsFollowed(t *testing.T) {
 					p.keys("q") // what is in a file shows in the grid
 					has := func(name string) func() bool {
 						return func() bool {
-							return slices.ContainsFunc(names(f.Path), func(n string) bool { return n == name || name == "local" && n == "oc" || name == "local-2" && n == "oc-2" })
+							return slices.ContainsFunc(names(f.Path), func(n string) bool {
+								return n == name || name == "local" && n == "oc" || name == "local-2" && n == "oc-2"
+							})
 						}
 					}
 					step("edit", write(other), has("local-2"))
