@@ -726,7 +726,7 @@ func (g *gemini) entries(f *ConfigFile, scope model.Scope, extension *geminiExte
 		}
 		for i, v := range servers.Elements() { // a list is an object with the positions as names
 			name := fmt.Sprint(i)
-			add(name, f.At("mcpServers."+name, v), v)
+			add(name, listedAt(f, "mcpServers."+name, name, v), v)
 		}
 		return out
 	})

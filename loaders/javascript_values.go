@@ -3,9 +3,11 @@ package loaders
 import (
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"fusebox/loaders/jsonc"
+	"fusebox/model"
 )
 
 // What harnesses written in JavaScript make of values that their schema does not foresee.
@@ -37,16 +39,31 @@ func truthy(v jsonc.Value, fill func(string) string) bool {
 	}
 }
 
-// textLength is the length of a JavaScript string: UTF-16 units.
-func textLength(s string) int {
-	n := 0
-	for _, r := range s {
-		n++
-		if r > 0xffff && r != utf8.RuneError {
-			n++
+// jsUnits are the UTF-16 units of a text, lone surrogates included.
+func jsUnits(s string) []uint16 {
+	units := make([]uint16, 0, len(s))
+	for i := 0; i < len(s); {
+		if unit, ok := jsSurrogateAt(s[i:]); ok {
+			units = append(units, unit)
+			i += 3
+			continue
 		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		i += n
+		units = utf16.AppendRune(units, r)
 	}
-	return n
+	return units
+}
+
+// textLength is the length of a JavaScript string: UTF-16 units.
+func textLength(s string) int { return len(jsUnits(s)) }
+
+// jsUnit is the text of one UTF-16 unit.
+func jsUnit(unit uint16) string {
+	if utf16.IsSurrogate(rune(unit)) {
+		return jsLoneSurrogate(unit)
+	}
+	return string(rune(unit))
 }
 
 // argumentText is what a program receives for one element of args that is no text: the texts that JavaScript prints.
@@ -121,4 +138,14 @@ func shellWords(line string) (words []string, ok bool) {
 		words = append(words, word.String())
 	}
 	return words, true
+}
+
+// listedAt is the place of an entry that stands in a list where an object is expected, so that its position is its name:
+// the first line of it that holds the name, else its first line.
+func listedAt(f *ConfigFile, key, name string, v jsonc.Value) model.Location {
+	at := f.At(key, v)
+	if i := strings.Index(string(v.Raw()), name); i >= 0 && f.JSON != nil {
+		at.Line, at.Column = f.JSON.Position(v.Offset() + i)
+	}
+	return at
 }
