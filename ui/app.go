@@ -124,7 +124,9 @@ type Model struct {
 	output     outputView
 	dialog     *dialog
 	spinning   bool
-	palette    palette
+
+	skipSwitches bool // single switches in one's own files are not asked for any more in this run
+	palette      palette
 
 	filterText string // what is in force
 	typed      textLine
@@ -216,6 +218,12 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case rereadMsg:
 		m.say([]run{{"✓ ", roleOK}, {"files read again", roleText}}, copiedFor)
 		return m, m.wakeAt(m.o.Now().Add(copiedFor))
+	case switchPlannedMsg:
+		return m, m.switchPlanned(msg.plan, msg.asked)
+	case switchedMsg:
+		return m, m.switched(msg.report, msg.intent, msg.undo)
+	case undoPeekedMsg:
+		return m, m.undoPeeked(msg)
 	case plannedMsg:
 		return m, m.planned(msg.plan)
 	case spinMsg:

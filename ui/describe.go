@@ -180,9 +180,51 @@ func (m *Model) toolSummary(cell *model.Cell, tall bool) []paneLine {
 	return out
 }
 
+// switchKeys are the keys that write, with what they would do here or why they cannot.
+func (m *Model) switchKeys() []paneLine {
+	if m.o.Switcher == nil {
+		return nil
+	}
+	var out []paneLine
+	add := func(a action, key, text, lead string) {
+		if _, ok := m.keys.byAction[a]; !ok {
+			return
+		}
+		if why := m.against(a); why != "" {
+			out = append(out, paneLine{key: key, why: true, runs: []run{{lead + ": " + m.text(why), roleDim}}})
+			return
+		}
+		out = append(out, keyLine(key, text))
+	}
+	cell := m.cell()
+	if cell == nil {
+		return nil
+	}
+	if cell.State() == model.StateUnapproved {
+		add(actionApprove, "a", approveText(cell), "approve")
+	}
+	text := "switch off here"
+	if cell.Decision == model.DecisionOff {
+		text = "switch on"
+	}
+	add(actionToggle, "space", text, "switch")
+	if cell.State() != model.StateUnapproved {
+		add(actionApprove, "a", approveText(cell), "approve")
+	}
+	return out
+}
+
+func approveText(cell *model.Cell) string {
+	info, _ := cell.Reason.Code.Info()
+	if cell.Decision == model.DecisionWaits || cell.Reason.Code == model.ReasonRejected {
+		return info.Approve
+	}
+	return "approve it"
+}
+
 // actKeys are the keys that write or launch, with what they would do here or why they cannot.
 func (m *Model) actKeys() []paneLine {
-	var out []paneLine
+	out := m.switchKeys()
 	if _, ok := m.keys.byAction[actionLaunch]; ok && m.o.Launcher != nil {
 		text := "launch and list it"
 		switch c := m.cell(); {
@@ -469,9 +511,12 @@ func (m *Model) hints() []hint {
 			add(actionEdit, editLabel(m.place()))
 		}
 		add(actionFiles, "files")
+		add(actionToggle, "switch the column")
 		out = append(out, hint{"↓", "to the rows", actionDown})
 		add(actionReread, "read again")
 	case col == nil && line != nil:
+		add(actionToggle, "switch the row")
+		add(actionLaunch, "launch the row")
 		out = append(out, hint{"→", "to the cells", actionRight})
 		add(actionEdit, "edit")
 	default:
@@ -483,9 +528,11 @@ func (m *Model) hints() []hint {
 			add(actionEnter, "detail")
 		case model.StateConfigured:
 			add(actionLaunch, "launch")
+			add(actionToggle, "switch off")
 			add(actionEnter, "detail")
 			add(actionEdit, "edit")
 		case model.StateOK:
+			add(actionToggle, "switch off")
 			add(actionTools, "tools")
 			add(actionEnter, "detail")
 			add(actionLaunch, "launch again")
@@ -500,9 +547,15 @@ func (m *Model) hints() []hint {
 		case model.StateNone:
 			add(actionFiles, "files")
 		case model.StateDisabled:
+			add(actionToggle, "switch on")
 			add(actionEnter, "why")
 			add(actionEdit, "edit")
 		case model.StateUnapproved:
+			if cell.Reason.Code == model.ReasonUntrustedFolder {
+				add(actionApprove, "trust")
+			} else {
+				add(actionApprove, "approve")
+			}
 			add(actionEnter, "why")
 			add(actionEdit, "edit")
 		case model.StateAwaitingReconnect:
@@ -525,6 +578,7 @@ func (m *Model) hints() []hint {
 	if m.launching() == 0 {
 		add(actionLaunchAll, "")
 	}
+	add(actionUndo, "")
 	add(actionZoom, "")
 	add(actionCopy, "")
 	add(actionPalette, "")

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -137,8 +138,15 @@ func layoutDialog(d *dialog, width int) (lines [][]run, rowAt int) {
 				rowAt = len(lines)
 			}
 		}
-		indent := textWidth(l.label) + textWidth(mark.text)
-		room := max(8, width-indent)
+		label := l.label
+		if textWidth(label)+12 > width { // too narrow for text beside it: the label gets a line of its own
+			if strings.TrimSpace(label) != "" {
+				lines = append(lines, []run{{strings.TrimSpace(label), roleDim}})
+			}
+			label = ""
+		}
+		indent := textWidth(label) + textWidth(mark.text)
+		room := max(1, width-indent)
 		broken := wrap(l.runs, room)
 		if l.code {
 			broken = chop(l.runs, room)
@@ -146,7 +154,7 @@ func layoutDialog(d *dialog, width int) (lines [][]run, rowAt int) {
 		for i, b := range broken {
 			head := []run{{padRight("", indent), roleText}}
 			if i == 0 {
-				head = []run{{l.label, roleDim}, mark}
+				head = []run{{label, roleDim}, mark}
 			}
 			lines = append(lines, append(head, b...))
 		}
@@ -195,7 +203,11 @@ func (m *Model) drawDialog(c *canvas) {
 	if m.h >= airFrom {
 		frame, foot = frame+1, 3 // an empty line below the buttons
 	}
-	room := max(1, m.h-1-frame)
+	room := m.h - 1 - frame
+	if room < 4 { // no room for a box: the whole window, the question scrolls along
+		m.drawLowDialog(c, d)
+		return
+	}
 	height := min(len(lines), room) + frame
 	border := roleDim
 	if d.warn {
@@ -209,6 +221,31 @@ func (m *Model) drawDialog(c *canvas) {
 		at++
 	}
 	at++
+	d.scroll(c, lines, rowAt, clickZone{x: x + 3, y: at, width: inner}, room, x+width-1)
+	m.drawButtons(c, d, x+3, y+height-foot, x+width-3)
+	m.drawDialogFooter(c, d)
+}
+
+// drawLowDialog draws a dialog without a box: lines, buttons, keys.
+func (m *Model) drawLowDialog(c *canvas, d *dialog) {
+	for y := range c.h {
+		c.fill(0, y, c.w, roleText)
+	}
+	inner := m.w - 3
+	lines := append(wrap([]run{{d.title, roleTitle}}, inner), nil)
+	title := len(lines)
+	body, rowAt := layoutDialog(d, inner)
+	lines = append(lines, body...)
+	if rowAt >= 0 {
+		rowAt += title
+	}
+	d.scroll(c, lines, rowAt, clickZone{x: 1, y: 0, width: inner}, max(1, m.h-2), m.w-1)
+	m.drawButtons(c, d, 1, m.h-2, m.w-1)
+	m.drawDialogFooter(c, d)
+}
+
+// scroll draws as many lines as there is room for, with the chosen row among them, and remembers whether the end was seen.
+func (d *dialog) scroll(c *canvas, lines [][]run, rowAt int, at clickZone, room, bar int) {
 	if rowAt >= 0 && rowAt < d.offset {
 		d.offset = rowAt
 	}
@@ -217,15 +254,17 @@ func (m *Model) drawDialog(c *canvas) {
 	}
 	d.offset = max(0, min(d.offset, len(lines)-room))
 	for i := 0; i < room && d.offset+i < len(lines); i++ {
-		c.runs(x+3, at+i, lines[d.offset+i], inner)
+		c.runs(at.x, at.y+i, lines[d.offset+i], at.width)
 	}
 	if d.offset+room >= len(lines) {
 		d.seenEnd = true
 	}
 	if len(lines) > room {
-		drawRule(c, x+width-1, at, at+room, at, len(lines), d.offset, room)
+		drawRule(c, bar, at.y, at.y+room, at.y, len(lines), d.offset, room)
 	}
-	m.drawButtons(c, d, x+3, y+height-foot, x+width-3)
+}
+
+func (m *Model) drawDialogFooter(c *canvas, d *dialog) {
 	hints := append([]hint{{"enter n esc", d.no, actionNone}, {"y", "yes", actionNone}, {"tab", "move", actionNone}, {"j k", "scroll", actionNone}}, d.hint...)
 	if d.onYes {
 		hints[0] = hint{"n esc", d.no, actionNone}

@@ -84,6 +84,14 @@ func (m *Model) act(a action) tea.Cmd {
 		} else {
 			m.view, m.output = viewOutput, outputView{follows: m.running()}
 		}
+	case actionToggle:
+		return m.planSwitch(m.intend(IntentToggle), true)
+	case actionApprove:
+		return m.planSwitch(m.intend(IntentApprove), true)
+	case actionRevoke:
+		return m.planSwitch(m.intend(IntentRevoke), true)
+	case actionUndo:
+		return m.peekUndo()
 	case actionLaunch:
 		return m.launch()
 	case actionLaunchAll:
@@ -183,6 +191,16 @@ func (m *Model) against(a action) string {
 	case actionZoom:
 		if m.view != viewGrid || m.w < paneFrom {
 			return "there is nothing to zoom: the window shows one thing already"
+		}
+	case actionToggle:
+		return m.againstSwitch(IntentToggle)
+	case actionApprove:
+		return m.againstSwitch(IntentApprove)
+	case actionRevoke:
+		return m.againstSwitch(IntentRevoke)
+	case actionUndo:
+		if m.o.Switcher == nil {
+			return "nothing is written here"
 		}
 	case actionLaunch, actionLaunchAll:
 		if m.o.Launcher == nil {

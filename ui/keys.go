@@ -23,6 +23,10 @@ const (
 	actionZoom
 	actionTools
 	actionOutput
+	actionToggle
+	actionApprove
+	actionRevoke
+	actionUndo
 	actionLaunch
 	actionLaunchAll
 	actionFilter
@@ -87,6 +91,10 @@ func bindings() []binding {
 		{actionEnter, []string{"enter"}, "enter", "detail", "Show the detail", false},
 		{actionBack, []string{"esc"}, "esc", "back", "Go one step back", false},
 		{actionZoom, []string{"z"}, "z", "zoom", "Zoom what has the focus", false},
+		{actionToggle, []string{" "}, "space", "switch", "Flip the switch of what is under the cursor", true},
+		{actionApprove, []string{"a"}, "a", "approve", "Give the harness's consent", true},
+		{actionRevoke, []string{"A"}, "A", "revoke", "Take the harness's consent back", true},
+		{actionUndo, []string{"u"}, "u", "undo", "Take the last write back", true},
 		{actionLaunch, []string{"x"}, "x", "launch", "Launch what is under the cursor, or stop it", true},
 		{actionLaunchAll, []string{"X"}, "X", "launch all", "Launch all that is shown, or stop all", true},
 		{actionTools, []string{"t"}, "t", "tools", "Show the tools", false},
@@ -128,6 +136,9 @@ func helpRows() []helpRow {
 		{groupLook, "/", "filter", []action{actionFilter}},
 		{groupLook, "s", "sort", []action{actionSort}},
 		{groupLook, "r R", "read column, all", []action{actionReread, actionRereadAll}},
+		{groupAct, "space", "flip the switch", []action{actionToggle}},
+		{groupAct, "a A", "approve, revoke", []action{actionApprove, actionRevoke}},
+		{groupAct, "u", "undo last write", []action{actionUndo}},
 		{groupAct, "x X", "launch or stop, all", []action{actionLaunch, actionLaunchAll}},
 	}
 }
