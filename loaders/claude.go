@@ -353,7 +353,7 @@ func (c *claude) approvalSources() []claudeSettings {
 
 // approval decides about one name of .mcp.json: 1 rejected by any file; 2 in an untrusted folder approved by a single
 // user or policy file; 3 in a trusted one approved by the joined files; else it waits.
-func (c *claude) approval(name string, definedIn string) (d model.Decision, why model.Reason, consent model.Location, finding *model.Finding) {
+func (c *claude) approval(name string, entry model.Location) (d model.Decision, why model.Reason, consent model.Location, finding *model.Finding) {
 	sources := c.approvalSources()
 	for _, s := range sources {
 		if at, ok := c.listed(s.file, s.root, "disabledMcpjsonServers", name, true); ok {
@@ -401,8 +401,8 @@ func (c *claude) approval(name string, definedIn string) (d model.Decision, why 
 		}
 	}
 	if by == nil {
-		return model.DecisionWaits, model.Reason{Code: model.ReasonNeedsApproval,
-			Text: "Claude Code asks before it first starts a server of " + c.tilde(definedIn) + "; nothing in the repository can approve it"}, consent, nil
+		return model.DecisionWaits, model.Reason{Code: model.ReasonNeedsApproval, DecidedBy: entry,
+			Text: "Claude Code asks before it first starts a server of " + c.tilde(entry.Path) + "; nothing in the repository can approve it"}, consent, nil
 	}
 	if !c.trusted {
 		return model.DecisionWaits, model.Reason{Code: model.ReasonUntrustedFolder, DecidedBy: c.trustLocation(),
@@ -764,7 +764,7 @@ func (c *claude) decideName(policy claudePolicy, local, project, user, plugin *c
 	var consent model.Location
 	if project != nil && project.fault.Code == "" {
 		var finding *model.Finding
-		approved, why, consent, finding = c.approval(project.Name, project.Source.Path)
+		approved, why, consent, finding = c.approval(project.Name, project.Source)
 		if finding != nil {
 			project.Findings = append(project.Findings, *finding)
 		}

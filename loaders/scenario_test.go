@@ -387,6 +387,9 @@ func TestScenarios(t *testing.T) {
 			}
 			s := materialise(t, name, setup)
 			snapshot := loaders.NewLoader(s.env, harnesses).Load()
+			if d := model.Diff(snapshot, loaders.NewLoader(s.env, harnesses).Load()); len(d.Cells)+len(d.Files) > 0 {
+				t.Errorf("resolved twice, different answers: %v", d)
+			}
 			got := s.observed(snapshot)
 			got.Description, got.Real, got.Mention = want.Description, want.Real, want.Mention
 			if *update {
@@ -481,8 +484,8 @@ func (s *scene) checkColumn(t *testing.T, col *model.Column) {
 		if c.State() != model.StateConfigured && (reason.Code == "" || len(reason.Text) < 10) {
 			t.Errorf("%s/%s: %s without a reason and its code", col.ID, c.Name, c.State())
 		}
-		if at := reason.DecidedBy; !at.IsZero() && at.Line < 1 {
-			t.Errorf("%s/%s: decided by %s without a line", col.ID, c.Name, at.Path)
+		if at := reason.DecidedBy; (c.State() != model.StateConfigured || !at.IsZero()) && (at.Path == "" || at.Line < 1) {
+			t.Errorf("%s/%s: %s decided by %q at line %d", col.ID, c.Name, c.State(), at.Path, at.Line)
 		}
 		for _, f := range c.Findings {
 			if !slices.Contains(model.Findings(), f.Code) || f.Text == "" {
