@@ -67,7 +67,18 @@ func quoted(name string) string {
 // unsetFinding names a variable that has no value here.
 func unsetFinding(name, consequence string, line int) model.Finding {
 	return model.Finding{Code: model.FindingUnsetVariable, Severity: model.Warning, Line: line,
-		Text: fmt.Sprintf("%s is not set here: %s", quoted(name), consequence)}
+		Text: fmt.Sprintf("%s is not set here: %s", quotedVariable(name), consequence)}
+}
+
+var variableStart = regexp.MustCompile(`^((env|input):)?[A-Za-z0-9_./-]*`)
+
+// quotedVariable shows the name in a reference to a variable. What follows the name, such as a default, may be a secret.
+func quotedVariable(reference string) string {
+	name := variableStart.FindString(reference)
+	if name != reference {
+		name += "…"
+	}
+	return quoted(name)
 }
 
 var bracedVariable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}`)

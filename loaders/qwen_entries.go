@@ -206,13 +206,13 @@ func (q *qwen) variableFindings(e *qwenEntry, x *qwenExtension) {
 	for _, name := range names {
 		if e.mcpJSON {
 			e.Findings = append(e.Findings, model.Finding{Code: model.FindingUnsetVariable, Severity: model.Warning,
-				Text: "Qwen Code fills nothing in in .mcp.json: the reference to " + quoted(name) + " is passed on as it stands"})
+				Text: "Qwen Code fills nothing in in .mcp.json: the reference to " + quotedVariable(name) + " is passed on as it stands"})
 			continue
 		}
 		name, _, hasDefault := strings.Cut(name, ":-")
 		if hasDefault {
 			e.Findings = append(e.Findings, model.Finding{Code: model.FindingUnsetVariable, Severity: model.Warning,
-				Text: "Qwen Code knows no default for a variable: the reference to " + quoted(name) + " is passed on as it stands"})
+				Text: "Qwen Code knows no default for a variable: the reference to " + quotedVariable(name) + " is passed on as it stands"})
 			continue
 		}
 		e.Findings = append(e.Findings, unsetFinding(name, "the text stays as written", 0))
