@@ -65,7 +65,7 @@ type openCodeLayer struct {
 
 func resolveOpenCode(env *Env, r *Reader) Result {
 	o := &openCodeResolve{env: env, r: r, start: r.RealPath(env.Project)}
-	stop := openCodeWorktree(r, o.start)
+	stop := gitWorktree(r, o.start)
 	o.tree = stop
 	if stop == "" {
 		o.tree = o.start
@@ -100,9 +100,9 @@ func (o *openCodeResolve) path(p string) string {
 	return filepath.Clean(p)
 }
 
-// openCodeWorktree returns the root of the git work tree that dir lies in, "" outside git: the nearest .git decides, and
+// gitWorktree returns the root of the git work tree that dir lies in, "" outside git: the nearest .git decides, and
 // one that git itself does not accept counts as none (a folder without HEAD lets git look further up).
-func openCodeWorktree(r *Reader, dir string) string {
+func gitWorktree(r *Reader, dir string) string {
 	for _, a := range Ancestors(dir) {
 		dotGit := filepath.Join(a, ".git")
 		switch {

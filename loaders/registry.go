@@ -38,6 +38,7 @@ func All() []Harness {
 		geminiCLI(),
 		cursorCLI(),
 		openCode(),
+		copilotCLI(),
 		qwenCode(),
 	}
 }
