@@ -777,11 +777,8 @@ func (q *qwen) folderKey() string {
 
 // record finds the stored decision about a server, if there is one.
 func (q *qwen) record(name string) (status, hash string, at model.Location, ok bool) {
-	if !q.approvals.OK() {
-		return "", "", model.Location{}, false
-	}
 	v := q.approvals.Root().Get(q.folderKey()).Get(name)
-	if !truthy(v, same) {
+	if v.Kind() != jsonc.Object {
 		return "", "", model.Location{}, false
 	}
 	status, _ = v.Get("status").Str()

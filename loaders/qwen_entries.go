@@ -486,7 +486,7 @@ func (q *qwen) consent(e *qwenEntry, out *model.Cell) {
 			text += ", and this one needs an approval besides"
 		}
 		out.Reason = model.Reason{Code: model.ReasonUntrustedFolder, DecidedBy: q.trust.at, Text: text + "; " + q.trust.why}
-		if e.mcpJSON && decision == model.DecisionLoads || !e.gated() {
+		if e.mcpJSON && decision == model.DecisionLoads || !e.gated() && e.value.Exists() {
 			out.Findings = append(out.Findings, model.Finding{Code: model.FindingListingDiffers, Severity: model.Info,
 				Text: "qwen mcp list starts it in an untrusted folder, too; a session does not"})
 		}
@@ -510,8 +510,11 @@ func (q *qwen) gateFindings() []model.Finding {
 
 // switchedOff applies the lists and the switches of extensions. listing is what qwen mcp list does instead.
 func (q *qwen) switchedOff(e *qwenEntry) (off bool, reason model.Reason, listing string) {
-	const ignores = "qwen mcp list knows no lists: it starts this server; a session does not"
-	command := !e.value.Exists() // the server of mcp.serverCommand is added after mcp.allowed
+	ignores := "qwen mcp list knows no lists: it starts this server; a session does not"
+	command := !e.value.Exists() // the server of mcp.serverCommand is added after mcp.allowed, and never listed
+	if command {
+		ignores = ""
+	}
 	if q.allowed.given && !command && q.allowed.match(e.Name) == nil {
 		at, scope := q.allowedAt()
 		return true, model.Reason{Code: geminiBlockCode(scope), DecidedBy: at,
