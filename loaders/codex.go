@@ -32,6 +32,12 @@ func codexCLI() Harness {
 			},
 		},
 		Resolve: resolveCodex,
+		Launch: LaunchRules{
+			Class:    EnvironmentShort,
+			Inherit:  inheritCodex,
+			Speaks:   speaksCodex,
+			ToolName: codexToolName,
+		},
 	}
 }
 
@@ -285,7 +291,7 @@ func (c *codex) findRoots() {
 search:
 	for _, dir := range Ancestors(c.cwd) {
 		for _, m := range markers {
-			if c.r.Exists(filepath.Join(dir, m)) {
+			if m == ".git" && codexHasGit(c.r, dir) || m != ".git" && c.r.Exists(filepath.Join(dir, m)) {
 				c.projectRoot = dir
 				break search
 			}
@@ -294,14 +300,26 @@ search:
 	c.repository = codexRepository(c.r, c.cwd)
 }
 
+// codexHasGit tells whether Codex takes a folder for the root of a checkout: .git is a file, or a folder that holds HEAD
+// (observed on 0.171.0).
+func codexHasGit(r *Reader, dir string) bool {
+	dotGit := filepath.Join(dir, ".git")
+	if r.IsDir(dotGit) {
+		return r.Exists(filepath.Join(dotGit, "HEAD"))
+	}
+	return r.Exists(dotGit)
+}
+
 // codexRepository returns the root of the git repository of a folder, as trust looks it up: for a linked worktree that
 // of its main checkout, provided that both sides name each other (observed on 0.171.0); none for a submodule, or for a
 // worktree of a bare repository. A second path is the root as the worktree writes it.
 func codexRepository(r *Reader, dir string) []string {
-	root := gitRoot(r, dir)
-	if root == "" {
+	above := Ancestors(dir)
+	i := slices.IndexFunc(above, func(dir string) bool { return codexHasGit(r, dir) })
+	if i < 0 {
 		return nil
 	}
+	root := above[i]
 	dotGit := filepath.Join(root, ".git")
 	if r.IsDir(dotGit) {
 		return []string{root}
@@ -1018,6 +1036,7 @@ func (x *codexCheck) define(stdio bool) {
 		d.StartTimeout = codexDuration(codexNumber(v), time.Millisecond)
 	}
 	x.entry.Definition = d
+	x.entry.Filter = x.toolFilter()
 }
 
 // codexDuration keeps a time that is longer than a Duration can hold at the longest one.

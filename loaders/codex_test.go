@@ -110,6 +110,13 @@ func TestCodexResolve(t *testing.T) {
 				"x": "disabled switched-off ./sub/.codex/config.toml:6 | project " + projectCodex + ":4 | joins project ./sub/.codex/config.toml:4"}},
 		{name: "without a marker only the folder itself", start: "sub", files: map[string]string{userCodex: trustProject, projectCodex: p, "./sub/.codex/config.toml": g},
 			want: map[string]string{"g": "unapproved untrusted-folder " + userCodex + ":1 | project ./sub/.codex/config.toml:1"}},
+		{name: "nor does a .git folder without HEAD count", start: "sub", files: map[string]string{"./.git/": "", userCodex: trustProject, projectCodex: p, "./sub/": ""}},
+		{name: "a .git file does", start: "sub", files: map[string]string{"./.git": "x", userCodex: trustProject, projectCodex: p, "./sub/": ""},
+			want: map[string]string{"p": "configured | project " + projectCodex + ":1"}},
+		{name: "an empty .git folder hides no repository", start: "sub", files: map[string]string{"./.git/HEAD": "", "./sub/.git/": "", userCodex: "project_root_markers = []\n" + trustProject, "./sub/.codex/config.toml": g},
+			want: map[string]string{"g": "configured | project ./sub/.codex/config.toml:1"}},
+		{name: "another marker may be an empty folder", start: "sub", files: map[string]string{"./.hg/": "", userCodex: "project_root_markers = [\".hg\"]\n" + trustProject, projectCodex: p, "./sub/": ""},
+			want: map[string]string{"p": "configured | project " + projectCodex + ":1"}},
 		{name: "no markers", start: "sub", files: map[string]string{"./.git/HEAD": "", userCodex: "project_root_markers = []\n" + trustProject, projectCodex: p, "./sub/.codex/config.toml": g},
 			want: map[string]string{"g": "configured | project ./sub/.codex/config.toml:1"}},
 		{name: "a marker of the system file", start: "s", files: map[string]string{systemCodex: "project_root_markers = [\"M\"]\n", "./M": "", userCodex: trustProject, projectCodex: p, "./s/": ""},
@@ -331,6 +338,53 @@ func TestCodexCapabilities(t *testing.T) {
 	}
 	if !col.Untrusted {
 		t.Error("the column does not say that trust decides")
+	}
+}
+
+func TestCodexLaunch(t *testing.T) {
+	t.Parallel()
+	tr := layTree(t, map[string]string{userCodex: `[mcp_servers.s]
+command = "${X}"
+cwd = "sub"
+env = { A = "1" }
+env_vars = ["EXTRA", "NO"]
+enabled_tools = ["read", "write"]
+disabled_tools = ["write"]
+[mcp_servers.h]
+url = "http://h/"
+http_headers = { A = "$X" }
+env_http_headers = { C = "EXTRA", D = "NO" }
+bearer_token_env_var = "TOK"
+disabled_tools = []
+`}, map[string]string{"X": "x", "EXTRA": "e", "TOK": "t", "LANG": "C", "SSL_CERT_FILE": "/c", "GITHUB_TOKEN": "secret"})
+	h := codexCLI()
+	col := tr.column(h)
+	s, remote := cellNamed(col, "s"), cellNamed(col, "h")
+	l := h.LaunchFor(tr.env, &s.Entry)
+	if got, want := strings.Join(l.Env, " "), "A=1 EXTRA=e HOME="+tr.home+" LANG=C SSL_CERT_FILE=/c"; got != want || l.Command != "${X}" || l.Dir != filepath.Join(tr.project, "sub") {
+		t.Errorf("%q in %s with %q, want %q", l.Command, l.Dir, got, want)
+	}
+	l = h.LaunchFor(tr.env, &remote.Entry)
+	if got := strings.Join(reveal(l.Headers), " "); got != "A=$X C=e Authorization=Bearer t" || !slices.Equal(l.Unset, []string{"NO"}) {
+		t.Errorf("headers %q, unset %q", got, l.Unset)
+	}
+	tools := h.ToolsFor(&s.Entry, []model.Tool{{Name: "read"}, {Name: "write"}, {Name: "other"}})
+	if tools.Offered != 1 || tools.ShownAs[0] != "mcp__s__read" || s.Filter.At.Line != 6 {
+		t.Errorf("%+v, filter %+v", tools, s.Filter)
+	}
+	if got := h.ToolsFor(&remote.Entry, []model.Tool{{Name: "read"}}); got.Offered != 1 {
+		t.Error("an empty deny list drops tools")
+	}
+	if got := codexToolName("my-srv.x", "a-b.c"); got != "mcp__my_srv_x__a-b_c" {
+		t.Errorf("the model sees %s", got)
+	}
+	if h.Speaks(model.TransportSSE) || !h.Speaks(model.TransportHTTP) {
+		t.Error("Codex speaks streamable HTTP and no SSE")
+	}
+	tr.env.GOOS = "windows"
+	tr.env.Vars = map[string]string{"Path": "p", "HOME": "h", "AppData": "a"}
+	if got := inheritCodex(tr.env, nil); len(got) != 2 || got["PATH"] != "p" {
+		t.Errorf("on Windows a server gets %v", got)
 	}
 }
 
