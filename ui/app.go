@@ -2,7 +2,6 @@ package ui
 
 import (
 	"context"
-	"os/exec"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -37,7 +36,7 @@ type Options struct {
 	// Switcher flips switches and gives consent; nil: nothing can be written.
 	Switcher Switcher
 	// Editor makes the command that opens a file at a line; nil: there is none.
-	Editor func(path string, line, column int) *exec.Cmd
+	Editor func(path string, line, column int) tea.ExecCommand
 	// Copy puts a text on the clipboard and says how.
 	Copy func(text string) (how string, err error)
 	Log  func(format string, args ...any)

@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"strings"
+
 	tea "github.com/charmbracelet/bubbletea"
 
 	"fusebox/model"
@@ -12,7 +14,7 @@ func (m *Model) key(k tea.KeyMsg) tea.Cmd {
 		m.toast = nil // any key ends a toast, and acts as usual
 	}
 	if k.Type == tea.KeyRunes && len(k.Runes) > 1 && !k.Paste {
-		return nil // the rest of a torn escape sequence
+		return m.letters(k)
 	}
 	a := m.keys.byKey[k.String()]
 	if a == actionQuitNow {
@@ -36,6 +38,22 @@ func (m *Model) key(k tea.KeyMsg) tea.Cmd {
 		return nil
 	}
 	return m.act(a)
+}
+
+// letters handles letters that came in one read, from a fast hand or over a slow line, one by one. A dialog ends them: what
+// was typed ahead is no answer to it. The rest of a torn mouse report is dropped.
+func (m *Model) letters(k tea.KeyMsg) tea.Cmd {
+	if text := string(k.Runes); k.Alt || strings.ContainsAny(text, "<;") && strings.Trim(text, "[<;0123456789mM") == "" {
+		return nil
+	}
+	var cmds []tea.Cmd
+	for _, r := range k.Runes {
+		cmds = append(cmds, m.key(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}}))
+		if m.dialog != nil {
+			break
+		}
+	}
+	return tea.Batch(cmds...)
 }
 
 func (m *Model) quit() tea.Cmd {
@@ -510,7 +528,7 @@ func (m *Model) edit() tea.Cmd {
 		m.fail("there is no editor: set EDITOR")
 		return nil
 	}
-	return tea.ExecProcess(cmd, func(err error) tea.Msg { return editorMsg{err} })
+	return tea.Exec(cmd, func(err error) tea.Msg { return editorMsg{err} })
 }
 
 // copyable returns the thing under the cursor and its path:line.

@@ -15,10 +15,6 @@ type textLine struct {
 func (t *textLine) key(k tea.KeyMsg) bool {
 	switch k.Type {
 	case tea.KeyRunes, tea.KeySpace:
-		// More than one rune that is no paste is the rest of a torn escape sequence.
-		if len(k.Runes) > 1 && !k.Paste {
-			return true
-		}
 		if k.Alt {
 			return true
 		}

@@ -275,3 +275,27 @@ func BenchmarkKeyToFrame(b *testing.B) {
 		_ = m.View()
 	}
 }
+
+// Letters that came in one read are keys one after the other; the rest of a torn mouse report is none, and what was typed
+// ahead answers no dialog.
+func TestLettersOfOneRead(t *testing.T) {
+	t.Parallel()
+	m := shopModel(t, 120, 35, shopSnapshot(shopFive, shopRows, nil))
+	all := func(text string) { m.Update(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(text)}) }
+	m.cursor = position{0, 0}
+	all("jjjl")
+	if m.cursor != (position{3, 1}) {
+		t.Errorf("the cursor is at %+v", m.cursor)
+	}
+	for _, rest := range []string{"<35;10;20M", "[<0;1;2m", ";20M"} {
+		all(rest)
+	}
+	m.Update(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("jj"), Alt: true})
+	if m.cursor != (position{3, 1}) || m.overlay != overlayNone {
+		t.Errorf("the rest of a sequence did something: %+v", m.cursor)
+	}
+	all("/play")
+	if m.filterText != "play" || len(m.lines) != 1 {
+		t.Errorf("the filter is %q, %d lines", m.filterText, len(m.lines))
+	}
+}

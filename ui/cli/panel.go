@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -59,15 +60,14 @@ func runPanel(s Streams, o options, p panelOptions) error {
 	defer source.Close()
 	screen := ui.New(ui.Options{
 		Snapshot: source.last, Source: source, Launcher: launcher, Theme: theme, ASCII: p.ascii || asciiLocale(os.Getenv, runtime.GOOS), ReadOnly: p.readOnly, Log: session.log.printf,
-		Editor: func(path string, line, column int) *exec.Cmd {
+		Editor: func(path string, line, column int) tea.ExecCommand {
 			name, args := editor.Command(os.Getenv, runtime.GOOS, path, line, column)
-			cmd := exec.Command(name, args...)
-			cmd.Stdin = keys.Terminal()
-			return cmd
+			return &guestCommand{Cmd: exec.Command(name, args...), terminal: keys.Terminal(), lent: &session.lent}
 		},
 		Copy: func(text string) (string, error) { return clipboard.Copy(text, out, runtime.GOOS, os.Getenv) },
 	})
-	options := []tea.ProgramOption{tea.WithInput(keys), tea.WithOutput(out), tea.WithAltScreen()}
+	// Bubble Tea's own handler knows no HUP, and waits for ever when a signal comes while the program ends.
+	options := []tea.ProgramOption{tea.WithInput(keys), tea.WithOutput(out), tea.WithAltScreen(), tea.WithoutSignalHandler()}
 	if !p.noMouse {
 		options = append(options, tea.WithMouseCellMotion())
 	}
@@ -76,7 +76,7 @@ func runPanel(s Streams, o options, p panelOptions) error {
 	guard.quit = program.Quit
 	ended := make(chan struct{})
 	defer close(ended)
-	go func() { // Bubble Tea v1 itself ends on INT and TERM, but not on HUP, nor on a signal before it runs
+	go func() {
 		select {
 		case <-session.ctx.Done():
 			program.Quit()
@@ -87,11 +87,34 @@ func runPanel(s Streams, o options, p panelOptions) error {
 	switch {
 	case guard.fault.Load() != nil:
 		return &exitError{exitErrors, fmt.Errorf("something went wrong inside: %v; --log FILE keeps the trace", *guard.fault.Load())}
-	case session.ctx.Err() != nil, err == nil, errors.Is(err, tea.ErrInterrupted):
+	case session.ctx.Err() != nil, err == nil:
 		return nil
 	}
 	return &exitError{exitErrors, fmt.Errorf("show the panel: %w", err)}
 }
+
+// guestCommand is a program that gets the terminal for a while.
+type guestCommand struct {
+	*exec.Cmd
+	terminal *os.File
+	lent     *atomic.Bool
+}
+
+// Run runs the program until it ends.
+func (c *guestCommand) Run() error {
+	c.lent.Store(true)
+	defer c.lent.Store(false)
+	return c.Cmd.Run()
+}
+
+// SetStdin gives it the terminal itself: through a reader that is no file it would not find one.
+func (c *guestCommand) SetStdin(io.Reader) { c.Stdin = c.terminal }
+
+// SetStdout sets where it writes.
+func (c *guestCommand) SetStdout(w io.Writer) { c.Stdout = w }
+
+// SetStderr sets where it writes errors.
+func (c *guestCommand) SetStderr(w io.Writer) { c.Stderr = w }
 
 // panicGuard ends the program in order when its model panics: Bubble Tea's own handler prints the trace to the terminal,
 // with whatever the panic holds.

@@ -6,6 +6,7 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 // end.
 type session struct {
 	ctx    context.Context // done on INT, TERM and HUP, where the command waits for them
+	lent   atomic.Bool     // the terminal is another program's: INT is meant for that one
 	env    *loaders.Env
 	loader *loaders.Loader
 	log    *logger
@@ -33,10 +35,7 @@ func begin(command string, o options, waits bool) (_ *session, err error) {
 		}
 	}()
 	if waits || o.demo {
-		// The signals are held back until the very end: a second one must not cut the clean-up short.
-		ctx, stop := signal.NotifyContext(s.ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-		s.ctx = ctx
-		s.ends = append(s.ends, stop)
+		s.waitForSignals()
 	}
 	picked, unknown := loaders.Select(loaders.All(), o.harnesses)
 	if unknown != "" {
@@ -62,6 +61,33 @@ func begin(command string, o options, waits bool) (_ *session, err error) {
 	}
 	log.printf("start: fusebox %s; command %s, folder %s, harnesses %s", version(), command, s.env.Project, names)
 	return s, nil
+}
+
+// waitForSignals ends ctx at the first signal. They are held back until the very end of the session: a second one must not
+// cut the clean-up short.
+func (s *session) waitForSignals() {
+	ctx, cancel := context.WithCancel(s.ctx)
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ended := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case received := <-signals:
+				if received != os.Interrupt || !s.lent.Load() {
+					cancel()
+				}
+			case <-ended:
+				return
+			}
+		}
+	}()
+	s.ctx = ctx
+	s.ends = append(s.ends, func() {
+		signal.Stop(signals)
+		close(ended)
+		cancel()
+	})
 }
 
 // machine describes what is looked at: this machine, or the demo's.
