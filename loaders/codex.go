@@ -38,6 +38,7 @@ func codexCLI() Harness {
 			Speaks:   speaksCodex,
 			ToolName: codexToolName,
 		},
+		Sessions: SessionRules{Programs: []string{"codex"}, Packages: []string{"@openai/codex"}, Not: []string{"mcp", "login", "logout", "completion"}, Reload: "restart Codex there"},
 	}
 }
 

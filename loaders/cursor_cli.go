@@ -28,7 +28,8 @@ func cursorCLI() Harness {
 				{Code: "sign-in", Text: "whether a remote server asks for a sign-in; stored tokens are not read"},
 			},
 		},
-		Resolve: resolveCursorCLI,
+		Resolve:  resolveCursorCLI,
+		Sessions: SessionRules{Programs: []string{"cursor-agent"}, Not: []string{"mcp", "login", "logout", "status", "update"}, Reload: "restart cursor-agent there"},
 		Launch: LaunchRules{
 			Class:    EnvironmentShort,
 			Inherit:  func(env *Env, _ *model.Entry) map[string]string { return sdkEnvironment(env) },

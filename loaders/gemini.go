@@ -29,7 +29,8 @@ func geminiCLI() Harness {
 				{Code: "windows-permissions", Text: "on Windows: who may write the system settings files"},
 			},
 		},
-		Resolve: resolveGemini,
+		Resolve:  resolveGemini,
+		Sessions: SessionRules{Programs: []string{"gemini"}, Packages: []string{"@google/gemini-cli"}, Not: []string{"mcp", "extensions"}, Reload: "restart Gemini CLI there"},
 		Launch: LaunchRules{
 			Class:    EnvironmentFiltered,
 			Inherit:  inheritGemini,

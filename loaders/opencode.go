@@ -31,7 +31,8 @@ func openCode() Harness {
 				{Code: "sign-in", Text: "whether a remote server asks for a sign-in; stored tokens are not read"},
 			},
 		},
-		Resolve: resolveOpenCode,
+		Resolve:  resolveOpenCode,
+		Sessions: SessionRules{Programs: []string{"opencode"}, Packages: []string{"opencode-ai"}, Not: []string{"mcp", "auth", "debug", "models", "upgrade", "stats"}, Reload: "restart OpenCode there"},
 		Launch: LaunchRules{
 			Class:    EnvironmentFull,
 			Fill:     fillOpenCode,

@@ -16,8 +16,19 @@ type Harness struct {
 	// server. It must look at nothing but env and r.
 	Resolve func(env *Env, r *Reader) Result
 
+	// Sessions is how the harness's open sessions are found, and what to do in one that is older than a change.
+	Sessions SessionRules
+
 	// Launch is how the harness starts or reaches a server.
 	Launch LaunchRules
+}
+
+// SessionRules say how a harness's program looks in the process list.
+type SessionRules struct {
+	Programs []string // base names of the program or of the script that an interpreter runs, lower case
+	Packages []string // path parts of the script, such as "@openai/codex"
+	Not      []string // first arguments with which it is no session
+	Reload   string   // what to do in a session so that it reads its configuration again
 }
 
 // Result is what a resolve says. Files come from the reader.

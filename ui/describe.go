@@ -54,6 +54,9 @@ func (m *Model) describeCell(line *model.Line, cell *model.Cell, col *model.Colu
 		}
 		add(blank(), part("why", why...))
 	}
+	if cell.Reload != nil && cell.State() != model.StateAwaitingReconnect {
+		add(part("then", plain(m.text(cell.Reload.Text))))
+	}
 	where := []paneLine{plain(m.path(cell.Source.Path) + lineSuffix(cell.Source.Line))}
 	if tall && cell.Source.Key != "" {
 		where[0].runs = append(where[0].runs, run{"   " + m.text(cell.Source.Key), roleDim})

@@ -35,7 +35,7 @@ func runListWatch(s Streams, o options) error {
 	}
 	defer session.end()
 	defer session.logPanic()
-	source := newLive(session, newLauncher(session.env, loaders.All(), o.timeout))
+	source := newLive(session, newLauncher(session.env, loaders.All(), o.timeout), newReloads(session.env, loaders.All(), false))
 	defer source.Close()
 	ctx, stop := context.WithCancel(session.ctx)
 	defer stop()

@@ -19,6 +19,7 @@ type live struct {
 	log        *logger
 	watcher    *watch.Watcher
 	launcher   *launcher
+	reloads    *reloads
 	files      *model.Snapshot // the newest from files alone
 	last       *model.Snapshot // the newest that was given out
 	generation int
@@ -30,8 +31,8 @@ type live struct {
 const progressEvery = 100 * time.Millisecond
 
 // newLive reads everything once and starts to watch.
-func newLive(s *session, launcher *launcher) *live {
-	l := &live{loader: s.loader, log: s.log, watcher: watch.New(watch.Options{}), launcher: launcher, watched: map[string]bool{}}
+func newLive(s *session, launcher *launcher, reloads *reloads) *live {
+	l := &live{loader: s.loader, log: s.log, watcher: watch.New(watch.Options{}), launcher: launcher, reloads: reloads, watched: map[string]bool{}}
 	l.files = s.load()
 	l.last, l.generation = l.files, l.files.Generation
 	launcher.lay(l.files, l.generation)
@@ -62,7 +63,7 @@ func (l *live) follow() {
 // show lays what launches showed over the newest files.
 func (l *live) show() *model.Snapshot {
 	l.generation++
-	s := l.launcher.lay(l.files, l.generation)
+	s := l.reloads.lay(l.launcher.lay(l.files, l.generation), l.generation)
 	if s.Generation != l.generation { // from files alone: numbered by the loader
 		renumbered := *s
 		renumbered.Generation = l.generation
@@ -75,9 +76,17 @@ func (l *live) show() *model.Snapshot {
 // Wait returns the next change of what is shown.
 func (l *live) Wait(ctx context.Context) (ui.Change, bool) {
 	for {
+		var sessions <-chan time.Time
+		if in, ok := l.reloads.next(time.Now()); ok {
+			sessions = time.After(in)
+		}
 		select {
 		case <-ctx.Done():
 			return ui.Change{}, false
+		case now := <-sessions:
+			if l.reloads.look(ctx, now) {
+				return ui.Change{Snapshot: l.show(), Note: l.note}, true
+			}
 		case batch, ok := <-l.watcher.Batches():
 			if !ok {
 				return ui.Change{}, false
@@ -93,6 +102,7 @@ func (l *live) Wait(ctx context.Context) (ui.Change, bool) {
 			if snapshot == l.files && batch.Note == l.note {
 				continue
 			}
+			l.reloads.observe(l.files, snapshot, time.Now())
 			l.files, l.note = snapshot, batch.Note
 			return ui.Change{Snapshot: l.show(), Note: batch.Note}, true
 		case <-l.launcher.changed:
@@ -104,7 +114,10 @@ func (l *live) Wait(ctx context.Context) (ui.Change, bool) {
 				}
 			}
 			l.drawn = time.Now()
-			l.files = l.loader.Snapshot()
+			if snapshot := l.loader.Snapshot(); snapshot != l.files {
+				l.reloads.observe(l.files, snapshot, time.Now())
+				l.files = snapshot
+			}
 			return ui.Change{Snapshot: l.show(), Note: l.note}, true
 		}
 	}

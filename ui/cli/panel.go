@@ -22,10 +22,11 @@ import (
 
 // panelOptions are the flags of the screen.
 type panelOptions struct {
-	theme    string
-	ascii    bool
-	noMouse  bool
-	readOnly bool
+	theme      string
+	ascii      bool
+	noMouse    bool
+	readOnly   bool
+	noSessions bool
 }
 
 var errNoTerminal = errors.New("the panel needs a terminal: fusebox list prints the same without one")
@@ -56,7 +57,7 @@ func runPanel(s Streams, o options, p panelOptions) error {
 	defer session.end()
 	defer session.logPanic()
 	launcher := newLauncher(session.env, loaders.All(), o.timeout)
-	source := newLive(session, launcher)
+	source := newLive(session, launcher, newReloads(session.env, loaders.All(), p.noSessions || o.demo))
 	defer source.Close()
 	screen := ui.New(ui.Options{
 		Snapshot: source.last, Source: source, Launcher: launcher, Theme: theme, ASCII: p.ascii || asciiLocale(os.Getenv, runtime.GOOS), ReadOnly: p.readOnly, Log: session.log.printf,

@@ -108,7 +108,7 @@ func (s *scene) open(harnesses ...string) *screen {
 	if unknown != "" {
 		s.t.Fatalf("no harness %s", unknown)
 	}
-	source := &recorded{live: newLive(&session{env: s.env, loader: loaders.NewLoader(s.env, picked)}, newLauncher(s.env, picked, time.Second))}
+	source := &recorded{live: newLive(&session{env: s.env, loader: loaders.NewLoader(s.env, picked)}, newLauncher(s.env, picked, time.Second), newReloads(s.env, picked, true))}
 	source.snapshot.Store(source.last)
 	p := &screen{t: s.t, source: source, msgs: make(chan tea.Msg), done: make(chan struct{})}
 	s.t.Cleanup(func() {
