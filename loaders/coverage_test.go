@@ -32,8 +32,7 @@ var reasonsWithoutScenario = map[model.ReasonCode]string{
 
 // findingsWithoutScenario are the findings that no resolve gives yet, and why.
 var findingsWithoutScenario = map[model.FindingCode]string{
-	model.FindingCommandNotFound:     "of deepagents, which looks the command up itself",
-	model.FindingGateOpenedByProject: "of Qwen Code, whose project file can open the gate",
+	model.FindingCommandNotFound: "of deepagents, which looks the command up itself",
 }
 
 // TestEveryReasonAndFindingHasAScenario goes through the tables: each code stands in some want.json, as a reason, a finding or
