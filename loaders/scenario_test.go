@@ -203,6 +203,7 @@ func materialise(t *testing.T, name string, setup scenarioSetup) *scene {
 		private := filepath.Join(at(main), ".git", "worktrees", filepath.Base(at(rel)))
 		check(os.MkdirAll(private, 0o700))
 		check(os.MkdirAll(at(rel), 0o700))
+		check(os.WriteFile(filepath.Join(private, "HEAD"), []byte("ref: refs/heads/side\n"), 0o600))
 		check(os.WriteFile(filepath.Join(private, "commondir"), []byte("../..\n"), 0o600))
 		check(os.WriteFile(filepath.Join(private, "gitdir"), []byte(filepath.Join(at(rel), ".git")+"\n"), 0o600))
 		check(os.WriteFile(filepath.Join(at(rel), ".git"), []byte("gitdir: "+private+"\n"), 0o600))
