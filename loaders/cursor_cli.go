@@ -48,6 +48,7 @@ type cursorResolve struct {
 	stateDir string // where approvals and switches of this project are kept
 
 	approvals cursorList
+	former    map[string]model.Location // of each name the last approval, whatever its definition was
 	disabled  cursorList
 	broken    *model.Problem
 	notes     []model.Note
@@ -83,6 +84,14 @@ func resolveCursorCLI(env *Env, r *Reader) Result {
 	}
 	user := c.file(userPath, model.ScopeUser)
 	c.approvals = c.list("mcp-approvals.json", "approvals")
+	c.former = map[string]model.Location{}
+	for key, at := range c.approvals.lines {
+		if m := cursorApproval.FindStringSubmatch(key); m != nil {
+			if old := c.former[m[1]]; at.Line > old.Line || at.Line == old.Line && at.Column > old.Column {
+				c.former[m[1]] = at
+			}
+		}
+	}
 	c.disabled = c.list("mcp-disabled.json", "switches")
 	if start != c.root {
 		stray := filepath.Join(start, ".cursor", "mcp.json")
@@ -273,38 +282,70 @@ func (c *cursorResolve) approvalKey(s *cursorServer) string {
 	return s.Name + "-" + hex.EncodeToString(sum[:])[:16]
 }
 
-var cursorHash = regexp.MustCompile(`^[0-9a-f]{16}$`)
+var cursorApproval = regexp.MustCompile(`(?s)^(.*)-[0-9a-f]{16}$`)
 
-// approval decides about an entry of the project.
-func (c *cursorResolve) approval(s *cursorServer) (model.Decision, model.Reason) {
-	if _, ok := c.approvals.lines[c.approvalKey(s)]; ok {
-		return model.DecisionLoads, model.Reason{}
+// cursorCandidate is an entry with what the program makes of it.
+type cursorCandidate struct {
+	*cursorServer
+	made cursorMade
+}
+
+// cursorMade is what is made of an entry, its project and the environment alone.
+type cursorMade struct {
+	approvalKey string
+	unset       []string
+	findings    []model.Finding
+}
+
+// candidates makes the entries of a file ready for comparing. What does not change with approvals and switches is kept with
+// the file.
+func (c *cursorResolve) candidates(f *cursorFile) []cursorCandidate {
+	if f == nil {
+		return nil
 	}
-	var old model.Location // the last approval of another definition of this name
-	for key, at := range c.approvals.lines {
-		if hash, ok := strings.CutPrefix(key, s.Name+"-"); ok && cursorHash.MatchString(hash) && at.Line >= old.Line && (at.Line > old.Line || at.Column > old.Column) {
-			old = at
+	made := Memo(f.file, "cursor-cli/"+string(f.file.Scope)+"/"+c.root, func() []cursorMade {
+		out := make([]cursorMade, len(f.servers))
+		for i := range f.servers {
+			out[i] = c.make(&f.servers[i])
+		}
+		return out
+	})
+	out := make([]cursorCandidate, len(f.servers))
+	for i := range f.servers {
+		s := &f.servers[i]
+		out[i] = cursorCandidate{s, made[i]}
+		s.Findings = append(slices.Clip(s.Findings), made[i].findings...)
+		if s.Scope == model.ScopeUser && s.fault == nil {
+			if _, ok := c.approvals.lines[made[i].approvalKey]; !ok {
+				s.Findings = append(s.Findings, model.Finding{Code: model.FindingUserApprovalUnneeded, Severity: model.Info,
+					Text: "it has no approval and needs none; a program of June 2026 was seen to ask for one"})
+			}
 		}
 	}
-	names := c.unsettled(s)
+	return out
+}
+
+// approval decides about an entry of the project.
+func (c *cursorResolve) approval(s *cursorCandidate) (model.Decision, model.Reason) {
+	if _, ok := c.approvals.lines[s.made.approvalKey]; ok {
+		return model.DecisionLoads, model.Reason{}
+	}
+	old, known := c.former[s.Name]
+	unsettled := slices.IndexFunc(s.made.unset, func(name string) bool {
+		return !slices.Contains(cursorEditorVariables, name) && plainVariable.MatchString(name)
+	})
 	switch {
-	case old.IsZero():
+	case !known:
 		return model.DecisionWaits, model.Reason{Code: model.ReasonNeedsApproval, DecidedBy: s.Source,
 			Text: "Cursor CLI starts a server of a project only after an approval, which is kept outside of the repository"}
-	case len(names) > 0:
+	case unsettled >= 0:
 		return model.DecisionUnknown, model.Reason{Code: model.ReasonApprovalUnseen, DecidedBy: s.Source,
-			Text: fmt.Sprintf("approvals are made of the filled in entry, and %s is not set here: where it is, the approval in %s:%d may match", quoted(names[0]), c.tilde(old.Path), old.Line)}
+			Text: fmt.Sprintf("approvals are made of the filled in entry, and %s is not set here: where it is, the approval in %s:%d may match",
+				quoted(s.made.unset[unsettled]), c.tilde(old.Path), old.Line)}
 	default:
 		return model.DecisionWaits, model.Reason{Code: model.ReasonApprovalChanged, DecidedBy: old,
 			Text: "the approval is for another definition of this name, or for other values of its variables"}
 	}
-}
-
-// unsettled names the variables of an entry that have no value here and may have one elsewhere.
-func (c *cursorResolve) unsettled(s *cursorServer) []string {
-	return slices.DeleteFunc(c.unset(s), func(name string) bool {
-		return slices.Contains(cursorEditorVariables, name) || !plainVariable.MatchString(name)
-	})
 }
 
 func (c *cursorResolve) unset(s *cursorServer) []string {
@@ -325,27 +366,22 @@ func (c *cursorResolve) unset(s *cursorServer) []string {
 
 // cells compares the two files name by name.
 func (c *cursorResolve) cells(project, user *cursorFile) []*model.Cell {
-	type named struct{ project, user *cursorServer }
+	type named struct{ project, user *cursorCandidate }
 	names := map[string]*named{}
 	var order []*named
-	put := func(f *cursorFile, slot func(*named) **cursorServer) {
-		if f == nil {
-			return
-		}
-		for i := range f.servers {
-			s := &f.servers[i]
-			n := names[s.Name]
+	put := func(list []cursorCandidate, slot func(*named) **cursorCandidate) {
+		for i := range list {
+			n := names[list[i].Name]
 			if n == nil {
 				n = &named{}
-				names[s.Name] = n
+				names[list[i].Name] = n
 				order = append(order, n)
 			}
-			c.finish(s)
-			*slot(n) = s
+			*slot(n) = &list[i]
 		}
 	}
-	put(project, func(n *named) **cursorServer { return &n.project })
-	put(user, func(n *named) **cursorServer { return &n.user })
+	put(c.candidates(project), func(n *named) **cursorCandidate { return &n.project })
+	put(c.candidates(user), func(n *named) **cursorCandidate { return &n.user })
 	out := make([]*model.Cell, 0, len(order))
 	for _, n := range order {
 		if c.offInBoth(n.project, n.user) {
@@ -358,7 +394,7 @@ func (c *cursorResolve) cells(project, user *cursorFile) []*model.Cell {
 	return out
 }
 
-func (c *cursorResolve) offInBoth(project, user *cursorServer) bool {
+func (c *cursorResolve) offInBoth(project, user *cursorCandidate) bool {
 	if project == nil || user == nil || project.fault != nil || user.fault != nil || c.broken != nil {
 		return false
 	}
@@ -366,19 +402,22 @@ func (c *cursorResolve) offInBoth(project, user *cursorServer) bool {
 	return off
 }
 
-// finish adds the findings that are the program's own.
-func (c *cursorResolve) finish(s *cursorServer) {
-	s.Findings = slices.Clone(s.Findings)
+// make computes the approval key of an entry and the findings that are the program's own.
+func (c *cursorResolve) make(s *cursorServer) cursorMade {
+	m := cursorMade{unset: c.unset(s)}
+	if s.fault == nil {
+		m.approvalKey = c.approvalKey(s)
+	}
 	for _, key := range []string{"disabled", "envFile", "enabledTools"} {
 		if k := s.value.Get(key); k.Exists() {
 			text := key + " is not read by Cursor CLI: its switch is a list outside of this file"
 			if key != "disabled" {
 				text = key + " is not read by Cursor CLI, only by the editor"
 			}
-			s.Findings = append(s.Findings, model.Finding{Code: model.FindingUselessKey, Severity: model.Warning, Line: k.Line(), Text: text})
+			m.findings = append(m.findings, model.Finding{Code: model.FindingUselessKey, Severity: model.Warning, Line: k.Line(), Text: text})
 		}
 	}
-	for _, name := range c.unset(s) {
+	for _, name := range m.unset {
 		text := "the text stays as written"
 		switch {
 		case slices.Contains(cursorEditorVariables, name):
@@ -386,21 +425,15 @@ func (c *cursorResolve) finish(s *cursorServer) {
 		case !plainVariable.MatchString(name):
 			name = "${…}"
 		}
-		s.Findings = append(s.Findings, unsetFinding(name, text, 0))
+		m.findings = append(m.findings, unsetFinding(name, text, 0))
 	}
-	if s.Scope != model.ScopeUser || s.fault != nil {
-		return
-	}
-	if _, ok := c.approvals.lines[c.approvalKey(s)]; !ok {
-		s.Findings = append(s.Findings, model.Finding{Code: model.FindingUserApprovalUnneeded, Severity: model.Info,
-			Text: "it has no approval and needs none; a program of June 2026 was seen to ask for one"})
-	}
+	return m
 }
 
 // cell decides about one name. Filters come first, then merging: an entry of the project that is not approved leaves the
 // user's running, a name that is switched off is gone in both files.
-func (c *cursorResolve) cell(project, user *cursorServer) *model.Cell {
-	var winner *cursorServer
+func (c *cursorResolve) cell(project, user *cursorCandidate) *model.Cell {
+	var winner *cursorCandidate
 	var decision model.Decision
 	var reason model.Reason
 	var replaces []model.Replaced
@@ -450,7 +483,7 @@ func (c *cursorResolve) cell(project, user *cursorServer) *model.Cell {
 	return out
 }
 
-func (c *cursorResolve) pendingFault(s *cursorServer) model.Pending {
+func (c *cursorResolve) pendingFault(s *cursorCandidate) model.Pending {
 	return model.Pending{Entry: s.Entry, State: model.StateError, Reason: model.Reason{Code: model.ReasonFileRefused, DecidedBy: s.fault.at,
 		Text: fmt.Sprintf("Cursor CLI drops all servers of %s without a message: %s", c.tilde(s.Source.Path), s.fault.text)}}
 }
