@@ -145,10 +145,7 @@ func (o *openCodeResolve) readLayers(stop string) {
 	for _, name := range []string{"config.json", "opencode.json", "opencode.jsonc"} {
 		o.read(filepath.Join(global, name), model.ScopeUser)
 	}
-	if o.r.Ignored(filepath.Join(global, "config"), model.ScopeUser, "old TOML file: OpenCode turns it into config.json at its next start") {
-		o.notes = append(o.notes, model.Note{Code: "old-config-file", Path: filepath.Join(global, "config"), Line: 1,
-			Text: o.tilde(filepath.Join(global, "config")) + " is an old TOML file: OpenCode turns it into config.json at its next start; it is not read here"})
-	}
+	o.readOldFile(filepath.Join(global, "config"))
 	if p := o.env.Var("OPENCODE_CONFIG"); p != "" {
 		o.read(o.path(p), model.ScopeCustom)
 	}
@@ -233,6 +230,67 @@ func (o *openCodeResolve) read(path string, scope model.Scope) {
 	case model.FileRefused:
 		o.refuse(f, model.Location{Path: path, Line: 1}, f.Note)
 	}
+}
+
+// readOldFile reads the TOML file of old versions, which OpenCode merges over the other global files, writes into config.json
+// and deletes at its next start. Nothing in it is validated, and one that does not parse is passed over.
+func (o *openCodeResolve) readOldFile(path string) {
+	if !o.r.IsFile(path) {
+		return
+	}
+	f := o.r.ReadTOML(path, model.ScopeUser)
+	if !f.OK() {
+		o.r.Mark(f, model.FileIgnored, "does not parse: OpenCode passes over it")
+		return
+	}
+	o.notes = append(o.notes, model.Note{Code: "old-config-file", Path: path, Line: 1,
+		Text: o.tilde(path) + " is an old TOML file: OpenCode moves it into config.json at its next start"})
+	parsed := &openCodeFile{}
+	servers, _ := f.TOML.Tree()["mcp"].(map[string]any)
+	for _, name := range f.TOML.Keys("mcp") {
+		table, ok := servers[name].(map[string]any)
+		if !ok {
+			continue
+		}
+		e := openCodeEntry{name: name, at: f.TOMLAt("mcp", name)}
+		e.typ, _ = table["type"].(string)
+		e.url, _ = table["url"].(string)
+		e.command = tomlTexts(table["command"])
+		e.environment, e.headers = tomlVariables(table["environment"]), tomlVariables(table["headers"])
+		if dir, ok := table["cwd"].(string); ok {
+			e.cwd = &dir
+		}
+		if on, ok := table["enabled"].(bool); ok {
+			e.enabled, e.enabledAt = &on, f.TOMLAt("mcp", name, "enabled")
+		}
+		if e.typ != "local" && e.typ != "remote" {
+			e.typ = ""
+		}
+		parsed.entries = append(parsed.entries, e)
+	}
+	o.layers = append(o.layers, openCodeLayer{scope: model.ScopeUser, file: f, parsed: parsed})
+}
+
+func tomlTexts(v any) []string {
+	list, _ := v.([]any)
+	out := make([]string, 0, len(list))
+	for _, x := range list {
+		if s, ok := x.(string); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func tomlVariables(v any) []model.Variable {
+	table, _ := v.(map[string]any)
+	texts := make(map[string]string, len(table))
+	for k, x := range table {
+		if s, ok := x.(string); ok {
+			texts[k] = s
+		}
+	}
+	return model.Variables(texts)
 }
 
 // parse reads one layer. A file that OpenCode refuses stops every command, so the first of them breaks the column; its

@@ -151,8 +151,15 @@ func TestOpenCodeResolve(t *testing.T) {
 		{name: "findings of an entry", files: map[string]string{globalOpenCode: mcp(`"a": `+local("x"), "\"a\": {\"type\":\"local\",\"command\":[],\n\"env\":{},\n\"foo\":1}")},
 			want: map[string]string{"a": "configured | user ~/.config/opencode/opencode.json:4 | unknown-key:5 | unknown-key:6 | wrong-type:4 | duplicate-key:4"}},
 		{name: "keys that are not read", files: map[string]string{globalOpenCode: `{"mcpServers":{"a":{"command":"x"}},"tools":{"a_*":false}}`}, notes: []string{"wrong-key", "tools-hidden"}},
-		{name: "stray files", files: map[string]string{"./.opencode/config.json": "{}", "~/.config/opencode/mcp.json": "{}", "~/.config/opencode/config": ""},
-			notes: []string{"old-config-file", "file-not-read", "file-not-read"}},
+		{name: "stray files", files: map[string]string{"./.opencode/config.json": "{}", "~/.config/opencode/mcp.json": "{}"},
+			notes: []string{"file-not-read", "file-not-read"}},
+		{name: "a broken TOML file of old versions", files: map[string]string{globalOpenCode: mcp(a), "~/.config/opencode/config": "[mcp.a\n"},
+			want: map[string]string{"a": "configured | user ~/.config/opencode/opencode.json:3"}},
+		{name: "the TOML file of old versions, read", files: map[string]string{globalOpenCode: mcp(a), "~/.config/opencode/config": "[mcp.a]\nenabled = false\n[mcp.t]\ntype = 'local'\ncommand = ['t']\n"},
+			want: map[string]string{
+				"a": "disabled switched-off ~/.config/opencode/config:2 | user ~/.config/opencode/opencode.json:3 | joins user ~/.config/opencode/config:1",
+				"t": "configured | user ~/.config/opencode/config:3"},
+			notes: []string{"old-config-file"}},
 
 		{name: "variables keep the lines", vars: map[string]string{"CMD": "a\\nb\\nc"}, files: map[string]string{globalOpenCode: mcp("\"a\": {\"type\":\"local\",\n\"command\":[\"{env:CMD}\",\"{env:NOPE}\"]}", `"b": `+local("{env:NOPE}"))},
 			want: map[string]string{
