@@ -24,7 +24,7 @@ type Options struct {
 	// It is waited for, 3 seconds at most, and taken over when nobody refreshed it for 10 seconds.
 	Lock string
 	// NewMode is the mode of a file that did not exist, whatever the umask; 0 is 0600. Missing parent folders are made with
-	// the same mode plus search permission for those who may read: 0700 for 0600, 0755 for 0644.
+	// the same mode plus search permission for those who may read, less the umask: 0700 for 0600, 0755 for 0644.
 	NewMode fs.FileMode
 	// Replan makes the new bytes again, on what was found instead of the planned file. It is called once at most; nil, or
 	// an error that it returns, makes the write a conflict (ErrChanged). The bytes of now, unchanged (nil for no file), mean
@@ -443,7 +443,7 @@ func (w *writer) makeParents(dir string) error {
 			return w.folderFailed(filepath.Dir(d), err)
 		}
 		w.parents = append(w.parents, d)
-		if err := syncFolder(filepath.Dir(d)); err != nil {
+		if err := SyncFolder(filepath.Dir(d)); err != nil {
 			return w.folderFailed(filepath.Dir(d), err)
 		}
 	}

@@ -81,7 +81,7 @@ func (w *writer) confirm(planned *File, out string) error {
 	if err := w.at(stepLooked); err != nil {
 		return w.placeFailed(err)
 	}
-	if err := syncFolder(filepath.Dir(out)); err != nil {
+	if err := SyncFolder(filepath.Dir(out)); err != nil {
 		return w.placeFailed(err)
 	}
 	if err := w.at(stepDurable); err != nil {
@@ -220,7 +220,7 @@ func (w *writer) compareAndRename(planned, made *File) error {
 		if err := w.at(stepPlaced); err != nil {
 			return w.placeFailed(err)
 		}
-		if err := syncFolder(filepath.Dir(planned.Real)); err != nil {
+		if err := SyncFolder(filepath.Dir(planned.Real)); err != nil {
 			w.notes = append(w.notes, "the new text may be lost if the machine stops now: "+bare(err).Error())
 		}
 		if !w.is(planned.Real, made) {
@@ -256,7 +256,7 @@ func (w *writer) create(planned, made *File) error {
 		err = w.at(stepLooked)
 	}
 	if err == nil {
-		err = syncFolder(filepath.Dir(planned.Real))
+		err = SyncFolder(filepath.Dir(planned.Real))
 	}
 	if err == nil {
 		err = w.at(stepDurable)

@@ -40,8 +40,8 @@ func secondName(path, name string) error { return os.Link(path, name) }
 
 func rename(from, to string) error { return os.Rename(from, to) }
 
-// syncFolder makes the names in a folder durable. Where the system cannot do that there is nothing to report.
-func syncFolder(dir string) error {
+// SyncFolder makes the names in a folder durable. Where the system cannot do that there is nothing to report.
+func SyncFolder(dir string) error {
 	d, err := os.Open(dir)
 	if errors.Is(err, fs.ErrPermission) {
 		return nil // a folder may be writable without being readable

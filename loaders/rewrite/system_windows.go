@@ -73,8 +73,8 @@ func changedAt(info fs.FileInfo) time.Time { return info.ModTime() }
 // copyAttributes copies nothing here.
 func copyAttributes(string, *os.File) error { return nil }
 
-// syncFolder is not needed here: MoveFileEx writes through.
-func syncFolder(string) error { return nil }
+// SyncFolder is not needed here: MoveFileEx writes through.
+func SyncFolder(string) error { return nil }
 
 // lockFolder does nothing here.
 func lockFolder(string, time.Duration) (unlock func(), err error) { return func() {}, nil }
