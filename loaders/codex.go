@@ -1249,10 +1249,10 @@ func (c *codex) untrusted(l *codexLayer, fault *codexFault) model.Reason {
 func (c *codex) decide(e codexEntry, logins map[string]codexLogin) *model.Cell {
 	out := cell(e.Entry, model.DecisionLoads, model.Reason{})
 	out.Replaces = e.replaces
-	plainName := codexName.MatchString(e.Name)
-	if !plainName {
+	// Codex lists and tries it, and then it fails at the start, like a command that is not there: a finding, not a state.
+	if !codexName.MatchString(e.Name) {
 		out.Findings = append(out.Findings, model.Finding{Code: model.FindingInvalidName, Severity: model.Warning,
-			Text: "Codex starts only servers whose names hold nothing but letters, digits, _ : @ / . and -"})
+			Text: "Codex lists the server, but its start fails: the name may hold only letters, digits, _ : @ / . and -"})
 	}
 	if c.ungated(e.Source.Path) {
 		out.Findings = append(out.Findings, repositoryFinding())
@@ -1267,12 +1267,6 @@ func (c *codex) decide(e codexEntry, logins map[string]codexLogin) *model.Cell {
 		out.Decision = model.DecisionOff
 		out.Reason = model.Reason{Code: model.ReasonSwitchedOff, DecidedBy: *e.off,
 			Text: fmt.Sprintf("enabled = false in %s:%d", c.tilde(e.off.Path), e.off.Line)}
-	case !plainName:
-		out.Decision = model.DecisionCannot
-		out.Reason = model.Reason{Code: model.ReasonEntryInvalid, DecidedBy: e.Source,
-			Text: "Codex lists the server but does not start one of this name: only letters, digits, _ : @ / . and - may be in it"}
-		out.Findings = append(out.Findings, model.Finding{Code: model.FindingListingDiffers, Severity: model.Info,
-			Text: "codex mcp list shows it as enabled"})
 	default:
 		if login, ok := logins[e.Name]; ok && login.expired {
 			out.Reason = model.Reason{Code: model.ReasonLoginExpired, DecidedBy: login.at,

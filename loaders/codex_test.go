@@ -175,9 +175,9 @@ func TestCodexResolve(t *testing.T) {
 
 		{name: "names", files: map[string]string{userCodex: stdioTOML(`"a b"`) + stdioTOML(`""`) + stdioTOML(`"é"`) + stdioTOML(`"x:@/.-_9"`) + stdioTOML(`"c d"`) + "enabled = false\n"},
 			want: map[string]string{
-				"a b":      "error entry-invalid " + userCodex + ":1 | user " + userCodex + ":1 | invalid-server-name | listing-differs",
-				"":         "error entry-invalid " + userCodex + ":4 | user " + userCodex + ":4 | invalid-server-name | listing-differs",
-				"é":        "error entry-invalid " + userCodex + ":7 | user " + userCodex + ":7 | invalid-server-name | listing-differs",
+				"a b":      loads(userCodex+":1") + " | invalid-server-name",
+				"":         loads(userCodex+":4") + " | invalid-server-name",
+				"é":        loads(userCodex+":7") + " | invalid-server-name",
 				"x:@/.-_9": loads(userCodex + ":10"),
 				"c d":      "disabled switched-off " + userCodex + ":16 | user " + userCodex + ":13 | invalid-server-name"}},
 
@@ -329,7 +329,7 @@ func TestCodexCapabilities(t *testing.T) {
 		projectCodex: stdioTOML("p"),
 	}, nil).column(codexCLI())
 	for name, want := range map[string][3]bool{ // whether toggle, approve, login can be done
-		"sys": {false, false, false}, "u": {true, false, true}, "m": {false, false, false}, "a b": {false, false, false}, "p": {true, true, false},
+		"sys": {false, false, false}, "u": {true, false, true}, "m": {false, false, false}, "a b": {true, false, false}, "p": {true, true, false},
 	} {
 		c := cellNamed(col, name).Capabilities
 		if got := [3]bool{c.Toggle == "", c.Approve == "", c.Login == ""}; got != want {
