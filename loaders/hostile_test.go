@@ -242,6 +242,14 @@ func TestHostileFiles(t *testing.T) {
 				t.Fatal("an empty resolve looks for no file")
 			}
 			untouched := resolveInTime(t, "nothing", s.env, all)
+			affected := make([]bool, len(all)) // the harnesses that look at one of these files, or above or below
+			for i := range all {
+				r := loaders.NewReader(s.env, loaders.NewCache())
+				all[i].Resolve(s.env, r)
+				affected[i] = slices.ContainsFunc(r.Touched(), func(p string) bool {
+					return slices.ContainsFunc(files, func(f string) bool { return loaders.Within(f, p) || loaders.Within(p, f) })
+				})
+			}
 			for name, thing := range hostileThings() {
 				if thing.asRoot && os.Geteuid() == 0 {
 					continue
@@ -263,6 +271,9 @@ func TestHostileFiles(t *testing.T) {
 						remove()
 					}
 				}
+				if !slices.Contains([]string{"a FIFO", "a folder", "half a file", "wrong types"}, name) {
+					continue
+				}
 				var removes []func()
 				for _, path := range files {
 					if _, err := os.Lstat(path); err == nil {
@@ -273,7 +284,7 @@ func TestHostileFiles(t *testing.T) {
 					}
 				}
 				snapshot := resolveInTime(t, name+" everywhere", s.env, all)
-				t.Run(name+", everywhere", func(t *testing.T) { checkOthers(t, untouched, snapshot, s.env, all, files) })
+				t.Run(name+", everywhere", func(t *testing.T) { checkOthers(t, untouched, snapshot, affected) })
 				for _, remove := range slices.Backward(removes) {
 					remove()
 				}
@@ -300,19 +311,12 @@ func checkStatus(t *testing.T, s *scene, col *model.Column, thing hostileThing, 
 }
 
 // checkOthers compares the harnesses that look at none of the files with what they said before.
-func checkOthers(t *testing.T, before, after *model.Snapshot, env *loaders.Env, all []loaders.Harness, files []string) {
+func checkOthers(t *testing.T, before, after *model.Snapshot, affected []bool) {
 	t.Helper()
 	for i, col := range after.Columns {
 		checkHostile(t, col)
-		r := loaders.NewReader(env, loaders.NewCache())
-		all[i].Resolve(env, r)
-		if slices.ContainsFunc(r.Touched(), func(p string) bool {
-			return slices.ContainsFunc(files, func(f string) bool { return loaders.Within(f, p) || loaders.Within(p, f) })
-		}) {
-			continue
-		}
 		was := before.Columns[i]
-		if fmt.Sprint(col.Files, col.Notes) != fmt.Sprint(was.Files, was.Notes) || len(col.Cells) != len(was.Cells) || !reflect.DeepEqual(col.Broken, was.Broken) {
+		if !affected[i] && (fmt.Sprint(col.Files, col.Notes) != fmt.Sprint(was.Files, was.Notes) || len(col.Cells) != len(was.Cells) || !reflect.DeepEqual(col.Broken, was.Broken)) {
 			t.Errorf("%s looks at none of these files and says something else than before", col.ID)
 		}
 	}
