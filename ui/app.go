@@ -263,7 +263,7 @@ func (m *Model) replace(s *model.Snapshot) tea.Cmd {
 	now := m.o.Now()
 	m.show(s)
 	for _, k := range diff.Cells {
-		if c := cellOf(s, k); c == nil || c.Launch == nil { // what is being started has its spinner
+		if m.showsOtherwise(cellOf(before, k), cellOf(s, k)) {
 			m.changed[k] = now.Add(changedFor)
 		}
 	}
@@ -459,6 +459,25 @@ func (m *Model) remember(before, after *model.Snapshot, diff model.Difference, n
 				m.path(c.Source.Path) + lineSuffix(c.Source.Line) + "   " + c.StateWords(now)})
 		}
 	}
+}
+
+// showsOtherwise tells whether a change is worth a mark: the cell says something else, or its definition is another. What is
+// being started has its spinner.
+func (m *Model) showsOtherwise(before, after *model.Cell) bool {
+	if before == nil || after == nil {
+		return true
+	}
+	if after.Launch != nil {
+		return false
+	}
+	now := m.o.Now()
+	if before.State() != after.State() || before.Word(now) != after.Word(now) || before.Reason != after.Reason || before.Scope != after.Scope {
+		return true
+	}
+	if (before.Definition == nil) != (after.Definition == nil) {
+		return true
+	}
+	return before.Definition != nil && before.Definition.Key() != after.Definition.Key()
 }
 
 // launched tells whether a launch ended between two states of a cell.

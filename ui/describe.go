@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -498,6 +499,9 @@ func (m *Model) hints() []hint {
 	var out []hint
 	add := func(a action, label string) {
 		if m.against(a) != "" && a != actionHelp {
+			return
+		}
+		if slices.ContainsFunc(out, func(h hint) bool { return h.action == a }) {
 			return
 		}
 		if h, ok := m.keys.hint(a, label); ok {
