@@ -1112,15 +1112,17 @@ func (g *gemini) uselessSwitch(name string) *model.Finding {
 type geminiLists struct {
 	allowed  []geminiList // in the order in which they are intersected
 	excluded []geminiList
-	session  []string // what all allow lists have in common, as the first one spells it
+	session  map[string]bool // what all allow lists have in common, as the first one spells it
+	listing  map[string]bool // the same, folded
 }
 
 // geminiList is a list of names of one file.
 type geminiList struct {
-	scope model.Scope
-	file  *ConfigFile
-	value jsonc.Value
-	names []string
+	scope  model.Scope
+	file   *ConfigFile
+	value  jsonc.Value
+	names  map[string]jsonc.Value // the first item of each name
+	folded map[string]bool        // names without letter case and blanks at the ends
 }
 
 // readLists reads the allow lists, which are intersected, and the deny lists, which are added up.
@@ -1143,16 +1145,20 @@ func (g *gemini) readLists() {
 				}
 				continue
 			}
-			list := geminiList{scope: scope, file: l.file, value: v}
+			list := geminiList{scope: scope, file: l.file, value: v, names: map[string]jsonc.Value{}, folded: map[string]bool{}}
 			for _, item := range v.Elements() {
 				s, ok := item.Str()
-				if !ok && key == "allowed" && bad.IsZero() {
-					bad, badFile = l.file.At("mcp."+key, item), l.file
+				if !ok {
+					if key == "allowed" && bad.IsZero() {
+						bad, badFile = l.file.At("mcp."+key, item), l.file
+					}
+					continue
 				}
-				if ok {
-					s = g.fill(s)
+				s = g.fill(s)
+				if _, have := list.names[s]; !have {
+					list.names[s] = item
 				}
-				list.names = append(list.names, s)
+				list.folded[foldedName(s)] = true
 			}
 			if key == "allowed" {
 				g.lists.allowed = append(g.lists.allowed, list)
@@ -1169,9 +1175,11 @@ func (g *gemini) readLists() {
 	if len(g.lists.allowed) == 0 {
 		return
 	}
-	g.lists.session = slices.Clone(g.lists.allowed[0].names)
-	for _, l := range g.lists.allowed[1:] {
-		g.lists.session = slices.DeleteFunc(g.lists.session, func(name string) bool { return !l.holdsFolded(name) })
+	g.lists.session, g.lists.listing = map[string]bool{}, map[string]bool{}
+	for name := range g.lists.allowed[0].names {
+		if common := !slices.ContainsFunc(g.lists.allowed[1:], func(l geminiList) bool { return !l.folded[foldedName(name)] }); common {
+			g.lists.session[name], g.lists.listing[foldedName(name)] = true, true
+		}
 	}
 }
 
@@ -1193,24 +1201,18 @@ func (g *gemini) brokenAllowed() {
 
 func foldedName(name string) string { return trimJS(strings.ToLower(name)) }
 
-func (l geminiList) holdsFolded(name string) bool {
-	return slices.ContainsFunc(l.names, func(n string) bool { return foldedName(n) == foldedName(name) })
-}
-
 // blocked decides by the lists as a session does: letters exactly, and an allow list that is empty, or has nothing in
 // common with another, is no list. listing is what gemini mcp list says instead, "" if the same.
 func (g *gemini) blocked(name string) (reason model.Reason, off bool, listing string) {
-	listed := true
-	if len(g.lists.allowed) > 0 {
-		listed = slices.ContainsFunc(g.lists.session, func(n string) bool { return foldedName(n) == foldedName(name) })
-	}
+	folded := foldedName(name)
+	listed := len(g.lists.allowed) == 0 || g.lists.listing[folded]
 	for _, l := range g.lists.excluded {
-		listed = listed && !l.holdsFolded(name)
+		listed = listed && !l.folded[folded]
 	}
-	if len(g.lists.session) > 0 && !slices.Contains(g.lists.session, name) {
+	if len(g.lists.session) > 0 && !g.lists.session[name] {
 		by := g.lists.allowed[0]
 		for _, l := range g.lists.allowed {
-			if !l.holdsFolded(name) {
+			if !l.folded[folded] {
 				by = l
 			}
 		}
@@ -1223,8 +1225,8 @@ func (g *gemini) blocked(name string) (reason model.Reason, off bool, listing st
 		return reason, true, listing
 	}
 	for _, l := range g.lists.excluded {
-		if i := slices.Index(l.names, name); i >= 0 {
-			return model.Reason{Code: geminiBlockCode(l.scope), DecidedBy: l.file.At("mcp.excluded", l.value.Elements()[i]),
+		if item, named := l.names[name]; named {
+			return model.Reason{Code: geminiBlockCode(l.scope), DecidedBy: l.file.At("mcp.excluded", item),
 				Text: fmt.Sprintf("mcp.excluded of %s names %s", g.tilde(l.file.Path), quoted(name))}, true, ""
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"fusebox/loaders/jsonc"
 	"fusebox/model"
@@ -118,6 +119,7 @@ type qwenEntry struct {
 	mcpJSON   bool // of .mcp.json, where nothing is filled in
 	extension *qwenExtension
 	plain     bool         // holds no variable
+	fixed     *qwenHash    // the hash that approvals are bound to, where no variable changes it
 	fault     model.Reason // Code set: a session cannot start it
 	lost      bool         // in a file, or of a kind, that Qwen Code does not read: it displaces nothing
 }
@@ -559,7 +561,7 @@ func (q *qwen) settingsEnv() map[string]string {
 // findDotenv finds the .env file of the project: going up, .qwen/.env or .env, not further than the home folder; only in
 // trusted folders.
 func (q *qwen) findDotenv(userFiles []string) string {
-	if q.env.Project == q.env.Home {
+	if q.cwd == q.env.Home {
 		return ""
 	}
 	usable := func(path, folder string) bool {
@@ -618,6 +620,8 @@ func (q *qwen) readMCPJSON() *ConfigFile {
 type qwenList struct {
 	given bool // there is a list; an empty one counts
 	items []qwenPattern
+	exact map[string]int // index of the first item that is the very name
+	globs []int          // indexes of the items with wildcards
 	bad   model.Location // a value that is no list, or holds something else than names: every session ends
 	why   string
 }
@@ -626,7 +630,18 @@ type qwenPattern struct {
 	text  string
 	scope model.Scope
 	at    model.Location
-	list  model.Location
+}
+
+func (l *qwenList) add(p qwenPattern) {
+	if strings.ContainsAny(p.text, "*?") {
+		l.globs = append(l.globs, len(l.items))
+	} else if _, have := l.exact[p.text]; !have {
+		if l.exact == nil {
+			l.exact = map[string]int{}
+		}
+		l.exact[p.text] = len(l.items)
+	}
+	l.items = append(l.items, p)
 }
 
 // readList joins mcp.allowed or mcp.excluded of all files. Where a lower file gives something else than a list, a higher
@@ -657,7 +672,7 @@ func (q *qwen) readList(key string) qwenList {
 			s, ok := item.Str()
 			switch {
 			case ok && q.fillSession(s) != "":
-				out.items = append(out.items, qwenPattern{q.fillSession(s), l.scope, l.file.At("mcp."+key, item), at})
+				out.add(qwenPattern{q.fillSession(s), l.scope, l.file.At("mcp."+key, item)})
 			case !ok && truthy(item, q.fillSession) && out.bad.IsZero():
 				out.bad, out.why = l.file.At("mcp."+key, item), fmt.Sprintf("mcp.%s holds %s", key, typeWord(item))
 			}
@@ -668,8 +683,11 @@ func (q *qwen) readList(key string) qwenList {
 
 // match finds the pattern that names a server: * is any run of characters, ? one; letter case counts.
 func (l qwenList) match(name string) *qwenPattern {
-	for i := range l.items {
-		if p := l.items[i].text; p == name || strings.ContainsAny(p, "*?") && matchWildcards(p, name) {
+	if i, named := l.exact[name]; named {
+		return &l.items[i]
+	}
+	for _, i := range l.globs {
+		if matchWildcards(l.items[i].text, name) {
 			return &l.items[i]
 		}
 	}
@@ -786,6 +804,21 @@ func (q *qwen) record(name string) (status, hash string, at model.Location, ok b
 	return status, hash, q.approvals.At(JoinKey(q.folderKey(), name), v), true
 }
 
+// qwenHash is computed once for the content of a file.
+type qwenHash struct {
+	once sync.Once
+	text string
+}
+
+// hashes are what an approval must be stored with for a session and for the commands of qwen mcp.
+func (q *qwen) hashes(e *qwenEntry) (session, listing string) {
+	if e.fixed != nil && (e.plain || e.mcpJSON) {
+		e.fixed.once.Do(func() { e.fixed.text = qwenApprovalHash(e.value, e.mcpJSON, same) })
+		return e.fixed.text, e.fixed.text
+	}
+	return qwenApprovalHash(e.value, e.mcpJSON, q.fillSession), qwenApprovalHash(e.value, e.mcpJSON, q.fillListing)
+}
+
 // approval decides about a gated server: its record counts only for the very same entry, as a session reads it.
 func (q *qwen) approval(e *qwenEntry) (model.Decision, model.Reason, []model.Finding) {
 	ask := "Qwen Code asks before it first starts a server of " + q.tilde(e.Source.Path)
@@ -799,8 +832,7 @@ func (q *qwen) approval(e *qwenEntry) (model.Decision, model.Reason, []model.Fin
 			DecidedBy: model.Location{Path: q.approvals.Path, Key: JoinKey(q.folderKey(), e.Name), Line: 1},
 			Text:      ask + "; no decision about it is stored for this folder"}, nil
 	}
-	session := qwenApprovalHash(e.value, e.mcpJSON, q.fillSession)
-	listing := qwenApprovalHash(e.value, e.mcpJSON, q.fillListing)
+	session, listing := q.hashes(e)
 	var findings []model.Finding
 	if session != listing && (stored == session || stored == listing) {
 		text := "qwen mcp list does not know the project's .env and env of the settings: it shows this server as pending, a session takes the approval"

@@ -380,7 +380,7 @@ func (q *qwen) entries(f *ConfigFile, servers jsonc.Value, scope model.Scope, x 
 	parsed := Memo(f, fmt.Sprintf("qwen/%s/%t/%s/%s", scope, f.OK(), dir, q.cwd), func() []qwenEntry {
 		var out []qwenEntry
 		add := func(name string, at model.Location, v jsonc.Value) {
-			e := qwenEntry{Entry: model.Entry{Name: name, Scope: scope, Source: at}, file: f, value: v, mcpJSON: fromMCPJSON}
+			e := qwenEntry{Entry: model.Entry{Name: name, Scope: scope, Source: at}, file: f, value: v, mcpJSON: fromMCPJSON, fixed: &qwenHash{}}
 			// Existence of a folder may change without the file: an entry with a cwd is not kept.
 			e.plain = !strings.Contains(string(v.Raw()), "$") && !v.Get("cwd").Exists()
 			if e.plain {

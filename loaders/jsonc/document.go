@@ -121,6 +121,7 @@ type Document struct {
 
 	linesOnce sync.Once
 	lines     []uint32 // offset of the first byte of each line
+	ascii     bool     // every character is one byte
 
 	mu      sync.Mutex
 	indexes map[uint32]*memberIndex
@@ -154,13 +155,25 @@ func (d *Document) Position(offset int) (line, column int) {
 	if d == nil {
 		return 1, 1
 	}
-	d.linesOnce.Do(func() { d.lines = lineStarts(d.text, d.bom) })
-	offset = max(0, min(offset, len(d.text)))
-	line = sort.Search(len(d.lines), func(i int) bool { return int(d.lines[i]) > offset })
+	line, offset = d.lineAt(offset)
 	if line == 0 { // inside of the byte order mark
 		return 1, 1
 	}
+	// A file may be one long line: counting its characters for every value would take for ever.
+	if d.ascii {
+		return line, 1 + offset - int(d.lines[line-1])
+	}
 	return line, 1 + utf8.RuneCountInString(d.text[d.lines[line-1]:offset])
+}
+
+// lineAt gives the line of an offset, from 1, and the offset moved into the file; 0 inside of the byte order mark.
+func (d *Document) lineAt(offset int) (line, at int) {
+	d.linesOnce.Do(func() {
+		d.lines = lineStarts(d.text, d.bom)
+		d.ascii = utf8.RuneCountInString(d.text[d.bom:]) == len(d.text)-d.bom
+	})
+	at = max(0, min(offset, len(d.text)))
+	return sort.Search(len(d.lines), func(i int) bool { return int(d.lines[i]) > at }), at
 }
 
 func lineStarts(text string, bom int) []uint32 {
@@ -303,8 +316,8 @@ func (m Member) Line() int {
 	if m.Value.doc == nil {
 		return 0
 	}
-	line, _ := m.Value.doc.Position(m.KeyOffset)
-	return line
+	line, _ := m.Value.doc.lineAt(m.KeyOffset)
+	return max(1, line)
 }
 
 // Members gives the members of an object in file order, duplicates included; nil for other kinds.
@@ -439,8 +452,8 @@ func (v Value) Line() int {
 	if v.doc == nil {
 		return 0
 	}
-	line, _ := v.doc.Position(v.Offset())
-	return line
+	line, _ := v.doc.lineAt(v.Offset())
+	return max(1, line)
 }
 
 // Column is the character column at which the value starts, from 1; 0 when it does not exist.
