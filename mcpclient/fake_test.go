@@ -243,6 +243,16 @@ func playFake(script string) {
 			n++
 			f.answer(m.ID, fmt.Sprintf(`{"tools":[{"name":"t%d","inputSchema":{}}],"nextCursor":"%s"}`, n, []string{"a", "b", "a"}[(n-1)%3]))
 		}
+	case "many-pages":
+		n := 0
+		f.tools = func(m message) {
+			n++
+			next := ""
+			if n < number {
+				next = fmt.Sprintf(`,"nextCursor":"%d"`, n)
+			}
+			f.answer(m.ID, fmt.Sprintf(`{"tools":[{"name":"t%d","inputSchema":{}}]%s}`, n, next))
+		}
 	case "odd-cursor":
 		toolsAre(`{"tools":[{"name":"a","inputSchema":{}}],"nextCursor":7}`)
 	case "bad-page":
@@ -384,6 +394,7 @@ func playFake(script string) {
 			f.line("input closed")
 			select {
 			case <-c:
+				os.WriteFile(argument, []byte("asked to end"), 0o600)
 			case <-time.After(30 * time.Second):
 			}
 		}
@@ -427,6 +438,7 @@ func echoSecrets(f *fake, secret string) {
 	q := quote(secret)
 	f.start = func() {
 		f.line("noise " + secret)
+		f.line("quoted " + quoteJSON(secret) + " " + strconv.QuoteToASCII(secret))
 		fmt.Fprintf(os.Stderr, "%s%s\x1b[31m%s\x1b[0m\n", strings.Repeat("x", 70<<10), secret, secret)
 		for _, part := range strings.SplitAfter(secret, "") {
 			fmt.Fprint(os.Stderr, "\x1b[1m"+part)

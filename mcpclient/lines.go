@@ -92,18 +92,17 @@ func (t *tail) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// text returns what is left. Where the beginning is lost it starts at a line, and if there is none, after margin bytes:
-// the end of a secret that was cut in two must not stay.
-func (t *tail) text(margin int) []byte {
+// text returns what is left; torn tells that it begins in the middle of a line.
+func (t *tail) text() (text []byte, torn bool) {
 	b := t.buf
 	if len(b) > t.limit {
 		b = b[len(b)-t.limit:]
 	}
 	if t.total == int64(len(b)) {
-		return b
+		return b, false
 	}
-	if i := bytes.IndexByte(b, '\n'); i >= 0 {
-		return b[i+1:]
+	if i := bytes.IndexByte(b, '\n'); i >= 0 && i < len(b)-1 {
+		return b[i+1:], false
 	}
-	return b[min(margin, len(b)):]
+	return b, true
 }

@@ -64,18 +64,18 @@ func TestTail(t *testing.T) {
 			t.Fatalf("holds %d bytes", len(tl.buf))
 		}
 	}
-	if got := string(tl.text(5)); len(got) > 100 || !strings.HasSuffix(got, "\n") || tl.lines != 1000 {
+	if got, torn := tl.text(); torn || len(got) > 100 || !strings.HasSuffix(string(got), "\n") || tl.lines != 1000 {
 		t.Errorf("%q, %d lines", got, tl.lines)
 	}
 	whole := newTail(100)
 	io.WriteString(whole, "first\nsecond")
-	if got := string(whole.text(5)); got != "first\nsecond" {
+	if got, torn := whole.text(); torn || string(got) != "first\nsecond" {
 		t.Errorf("%q", got)
 	}
 	long := newTail(100)
-	io.WriteString(long, strings.Repeat("z", 1000))
-	if got := long.text(5); len(got) != 95 {
-		t.Errorf("%d bytes", len(got))
+	io.WriteString(long, strings.Repeat("z", 999)+"\n")
+	if got, torn := long.text(); !torn || len(got) != 100 {
+		t.Errorf("%d bytes, torn %v", len(got), torn)
 	}
 	if cap(long.buf) > 300 {
 		t.Errorf("holds %d bytes", cap(long.buf))

@@ -203,8 +203,8 @@ func (l *link) timedOut() *verdict {
 		text += " to " + method
 	}
 	text += " within " + seconds(l.run.opts.Timeout)
-	if n, last := l.run.rec.noiseCount(); n > 0 {
-		text += `; it printed "` + l.run.mask.cut(last, 200) + `"`
+	if l.run.rec.noiseCount() > 0 {
+		text += "; it printed " + l.run.rec.printed()
 	} else if last := l.run.rec.lastStderr(); last != "" {
 		text += `; the last line of stderr: ` + l.run.mask.cut(last, 200)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -46,25 +47,24 @@ func newMasker(t Target) *masker {
 	for _, s := range secrets {
 		for _, form := range secretForms(s.Value.Reveal()) {
 			forms = append(forms, model.Variable{Name: s.Name, Value: model.NewSecret(form)})
-			// Base64 and percent signs make a value longer.
-			m.longest = max(m.longest, 3*len(form)+4)
+			// Percent signs make a value up to three times as long. Of a very long one each piece counts.
+			m.longest = max(m.longest, 3*min(len(form), secretPiece)+4)
 		}
 	}
 	m.redactor = model.NewRedactor(forms)
 	return m
 }
 
-// secretForms returns the value and how it looks inside JSON and URLs, its lines, and the secret parts of a URL in it.
+// secretForms returns the value and how it looks inside JSON and in quotes, its lines, the secret parts of a URL in it, and
+// the pieces of what is very long.
 func secretForms(value string) []string {
-	forms := []string{value}
+	var forms []string
 	add := func(s string) {
-		for _, have := range forms {
-			if have == s {
-				return
-			}
+		if !slices.Contains(forms, s) {
+			forms = append(forms, s)
 		}
-		forms = append(forms, s)
 	}
+	add(value)
 	if strings.ContainsAny(value, "\r\n") {
 		for _, line := range strings.FieldsFunc(value, func(r rune) bool { return r == '\r' || r == '\n' }) {
 			if line = strings.TrimSpace(line); len(line) >= 8 {
@@ -73,9 +73,8 @@ func secretForms(value string) []string {
 		}
 	}
 	if u, err := url.Parse(value); err == nil && u.Host != "" {
-		if password, ok := u.User.Password(); ok {
-			add(password)
-		}
+		password, _ := u.User.Password()
+		add(password)
 		for _, vs := range u.Query() {
 			for _, v := range vs {
 				if len(v) >= 8 {
@@ -84,21 +83,20 @@ func secretForms(value string) []string {
 			}
 		}
 	}
-	for _, f := range forms {
-		for rest := f; len(rest) > secretPiece; rest = rest[secretPiece:] {
-			add(rest[:secretPiece])
-			if tail := rest[secretPiece:]; len(tail) >= 8 && len(tail) <= secretPiece {
-				add(tail)
-			}
-		}
-		if quoted := quoteJSON(f); quoted != f {
-			add(quoted)
-		}
-		if html, err := json.Marshal(f); err == nil {
-			add(string(html[1 : len(html)-1]))
-		}
+	for _, f := range slices.Clone(forms) {
+		add(quoteJSON(f))
+		html, _ := json.Marshal(f)
+		add(string(html[1 : len(html)-1]))
 		ascii := strconv.QuoteToASCII(f)
 		add(ascii[1 : len(ascii)-1])
+	}
+	for _, f := range slices.Clone(forms) {
+		for rest := f; len(rest) > secretPiece; rest = rest[secretPiece:] {
+			add(rest[:secretPiece])
+			if len(rest) < 2*secretPiece && len(rest) >= secretPiece+8 {
+				add(rest[secretPiece:])
+			}
+		}
 	}
 	return forms
 }

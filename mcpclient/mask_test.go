@@ -19,9 +19,17 @@ var canaries = map[string]string{
 	"plain":   "CANARY-s3cr3t-value",
 	"signs":   `CANARY"q<u>o&t\e/ü`,
 	"lines":   "-----BEGIN CANARY KEY-----\nMIICANARYabcdefgh0123456789\nQRSTCANARYuvwxyz9876543210\n-----END CANARY KEY-----\n",
-	"long":    "CANARY" + strings.Repeat("0123456789abcdefCANARY", 600),
+	"long":    longCanary(), // longer than the tail of stderr
 	"url":     "postgres://app:CANARYpassword@db.example:5432/shop?sslkey=CANARYquery",
 	"unicode": "CANARYпароль秘密",
+}
+
+func longCanary() string {
+	var b strings.Builder
+	for i := range 4000 {
+		fmt.Fprintf(&b, "CANARY%d\"%x", i, i*i*7919)
+	}
+	return b.String()
 }
 
 // leaks returns the fragments of a secret that show in a text: 6 of its characters in a row are too many.
@@ -147,6 +155,37 @@ func TestCutNeverSplitsASecret(t *testing.T) {
 			if strings.Contains(got, "0") || strings.Contains(got, "SE") || got != model.Clean(got) || len(got) > limit+len("…") {
 				t.Fatalf("lead %d, limit %d: %q", lead, limit, got)
 			}
+		}
+	}
+}
+
+func TestTailNeverBeginsWithinASecret(t *testing.T) {
+	t.Parallel()
+	const secret = "abcdefghijSECRETklmnop"
+	for _, end := range []string{"\n", "\nmore\n", ""} {
+		for cut := range len(secret) + 2 {
+			rec := newRecorder(newMasker(Target{Secrets: []model.Variable{{Name: "A", Value: model.NewSecret(secret)}}}), nil)
+			rec.addStderr([]byte(secret + strings.Repeat(".", stderrTail-len(end)-cut) + end))
+			lines, _ := rec.stderrLines()
+			for _, l := range lines {
+				if strings.ContainsAny(l, "abcdefghijklnp") && l != "more" {
+					t.Fatalf("cut %d: %.40q", cut, l)
+				}
+			}
+		}
+	}
+}
+
+func TestCutKeepsWhatIsPlain(t *testing.T) {
+	t.Parallel()
+	m := newMasker(Target{Secrets: []model.Variable{{Name: "A", Value: model.NewSecret("0123456789SECRET")}}})
+	for _, n := range []int{0, 9, 10, 11, 50, 500} {
+		want := strings.Repeat("x", min(n, 10))
+		if n > 10 {
+			want += "…"
+		}
+		if got := m.cut(strings.Repeat("x", n), 10); got != want {
+			t.Errorf("%d: %q", n, got)
 		}
 	}
 }

@@ -352,6 +352,11 @@ func TestExitOnTheProbe(t *testing.T) {
 	if starts != 2 {
 		t.Errorf("started %d times", starts)
 	}
+	starts = 0
+	wantError(t, launchFake(t, fakeTarget("exit-on-tools"), o), model.ReasonExited, "exit 5")
+	if starts != 1 {
+		t.Errorf("started %d times", starts)
+	}
 }
 
 func TestCommandNotFound(t *testing.T) {
@@ -578,9 +583,18 @@ func TestStopsTheGroup(t *testing.T) {
 			t.Errorf("%s: %v", script, d)
 		}
 	}
-	// What it prints while it ends is no noise.
-	if r := launchFake(t, fakeTarget("notes-term"), quick()); r.Observation.Noise != 0 {
+	if runtime.GOOS == "windows" {
+		return
+	}
+	// It is asked before it is killed, and what it prints while it ends is no noise.
+	trace := filepath.Join(t.TempDir(), "trace")
+	o := quick()
+	o.Grace = time.Second
+	if r := launchFake(t, fakeTarget("notes-term:"+trace), o); r.Observation.Noise != 0 {
 		t.Errorf("noise %d", r.Observation.Noise)
+	}
+	if _, err := os.Stat(trace); err != nil {
+		t.Error("it was not asked to end")
 	}
 }
 
@@ -654,6 +668,9 @@ func TestAReceiverThatIsStuckDoesNotHoldTheClientUp(t *testing.T) {
 	o := quick()
 	o.Progress = func(Event) { <-release }
 	wantOK(t, List(context.Background(), fakeTarget("flood:2000"), o), "a b")
+	if r := List(context.Background(), fakeTarget("many-pages:300"), o); len(r.Tools) != 300 {
+		t.Errorf("%d tools, %+v", len(r.Tools), r.Observation)
+	}
 }
 
 func TestEvents(t *testing.T) {

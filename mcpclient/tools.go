@@ -42,7 +42,7 @@ func (r *run) list(ctx context.Context, l *link, a *agreement) *verdict {
 		case ctx.Err() == nil && v.code == model.ReasonTimeout:
 			r.note("%s/list was not answered in %s", side.name, seconds(r.opts.ProbeWait))
 		default:
-			r.note("%s/list failed: %s", side.name, v.text)
+			r.note("%s", v.text)
 		}
 	}
 	return okVerdict()
@@ -138,7 +138,7 @@ func (r *run) countItems(ctx context.Context, l *link, a *agreement, what string
 		var body map[string]json.RawMessage
 		var items []json.RawMessage
 		if json.Unmarshal(result, &body) != nil || json.Unmarshal(body[what], &items) != nil {
-			return failed(model.ReasonNotMCP, "the answer holds no list"), false
+			return failed(model.ReasonNotMCP, "its answer to %s/list holds no list", what), false
 		}
 		n += len(items)
 		return nil, true

@@ -109,7 +109,8 @@ type recorder struct {
 	next   int
 	total  int
 	noise  int
-	last   string // the last line of noise
+	first  string // line of noise
+	last   string // line of noise
 	frozen bool   // the listing is over: what a server prints while it ends is not counted
 	stderr *tail
 
@@ -170,7 +171,9 @@ func (r *recorder) addNoise(line []byte, over bool) {
 		r.mu.Unlock()
 		return
 	}
-	r.noise++
+	if r.noise++; r.noise == 1 {
+		r.first = raw
+	}
 	r.last = raw
 	r.mu.Unlock()
 	r.add(Neither, "noise", raw)
@@ -247,16 +250,28 @@ func (r *recorder) close(patience time.Duration) {
 	}
 }
 
-func (r *recorder) noiseCount() (n int, last string) {
+func (r *recorder) noiseCount() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.noise, r.last
+	return r.noise
+}
+
+// printed quotes the first and the last line of noise: often they say what the program is instead.
+func (r *recorder) printed() string {
+	r.mu.Lock()
+	n, first, last := r.noise, r.first, r.last
+	r.mu.Unlock()
+	text := `"` + r.mask.cut(first, 200) + `"`
+	if n > 1 {
+		text += ` and "` + r.mask.cut(last, 200) + `"`
+	}
+	return text
 }
 
 // stderrLines returns the masked tail, without blank lines at its end.
 func (r *recorder) stderrLines() (lines []string, total int) {
 	r.mu.Lock()
-	text := r.stderr.text(r.mask.longest)
+	text, torn := r.stderr.text()
 	raw := string(text)
 	total = r.stderr.lines
 	r.mu.Unlock()
@@ -267,7 +282,12 @@ func (r *recorder) stderrLines() (lines []string, total int) {
 	if raw == "" {
 		return nil, total
 	}
-	for _, line := range strings.Split(r.mask.redactor.Text(stripEscapes(raw)), "\n") {
+	masked := r.mask.redactor.Text(stripEscapes(raw))
+	if torn {
+		// It may begin with the end of a secret, which nothing recognises.
+		masked = strings.ToValidUTF8(masked[min(len(masked), r.mask.longest):], "")
+	}
+	for _, line := range strings.Split(masked, "\n") {
 		lines = append(lines, r.mask.cut(line, maxStderrLine))
 	}
 	return lines, total

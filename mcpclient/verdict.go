@@ -117,7 +117,7 @@ func (r *run) finish(v verdict) *Result {
 		r.settle()
 	}
 	r.rec.close(r.opts.Grace)
-	noise, _ := r.rec.noiseCount()
+	noise := r.rec.noiseCount()
 	if noise > 0 {
 		r.note("%s on stdout %s no MCP %s and %s skipped", count(noise, "line"), choose(noise, "is", "are"),
 			choose(noise, "message", "messages"), choose(noise, "was", "were"))
