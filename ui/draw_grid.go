@@ -54,8 +54,16 @@ func drawGrid(c *canvas, g *gridView) {
 	zone := l.zone()
 	shown := g.columns[min(g.first, len(g.columns)):min(g.first+l.visible, len(g.columns))]
 	y := g.lines.headings
+	more := ""
+	if rest := len(g.columns) - g.first - len(shown); rest > 0 {
+		more = strconv.Itoa(rest) + " ›"
+	}
 	for i, h := range shown {
 		x := zone + i*l.pitch + 1
+		room := cellWidth
+		if i == len(shown)-1 && more != "" {
+			room = min(room, l.grid-textWidth(more)-1-x)
+		}
 		r := roleTitle
 		switch {
 		case g.first+i == g.cursorCol:
@@ -63,7 +71,7 @@ func drawGrid(c *canvas, g *gridView) {
 		case h.stale:
 			r = roleDim
 		}
-		c.put(x, y, h.text, r, cellWidth)
+		c.put(x, y, h.text, r, room)
 		c.put(x, y+1, h.second, h.role, cellWidth)
 		if g.cursorRow < 0 && g.first+i == g.cursorCol {
 			drawCursor(c, x-1, y, min(cellWidth+2, l.pitch), g.brackets || !g.focused)
@@ -73,9 +81,7 @@ func drawGrid(c *canvas, g *gridView) {
 	if g.first > 0 {
 		c.put(zone-4, y, "‹ "+strconv.Itoa(g.first), roleAccent, 4)
 	}
-	if rest := len(g.columns) - g.first - len(shown); rest > 0 {
-		c.right(l.grid, y, []run{{strconv.Itoa(rest) + " ›", roleAccent}})
-	}
+	c.right(l.grid, y, []run{{more, roleAccent}})
 	for j, row := range g.rows {
 		drawRow(c, g, row, g.top+j, g.lines.rows+j)
 	}

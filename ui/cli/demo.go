@@ -35,7 +35,15 @@ func newDemo() (env *loaders.Env, remove func(), err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("make the demo's folder: %w", err)
 	}
-	remove = func() { os.RemoveAll(base) } //nolint:errcheck // nobody is left to tell
+	hosts, endServers, err := serveDemo()
+	if err != nil {
+		os.RemoveAll(base) //nolint:errcheck // the error says what matters
+		return nil, nil, err
+	}
+	remove = func() {
+		endServers()
+		os.RemoveAll(base) //nolint:errcheck // nobody is left to tell
+	}
 	defer func() {
 		if err != nil {
 			remove()
@@ -51,7 +59,7 @@ func newDemo() (env *loaders.Env, remove func(), err error) {
 	}
 	home, project := filepath.Join(real, demoHome), filepath.Join(real, filepath.FromSlash(demoProject))
 	fill := map[string]string{"FUSEBOX": program, "HOME": home, "PROJECT": project, "PROJECT_SLUG": cursorSlug(project), "APPDATA": demoAppData(runtime.GOOS)}
-	if err := layOut(real, fill); err != nil {
+	if err := layOut(real, fill, hosts); err != nil {
 		return nil, nil, err
 	}
 	if err := os.MkdirAll(filepath.Join(project, ".git"), 0o700); err != nil {
@@ -67,8 +75,8 @@ func newDemo() (env *loaders.Env, remove func(), err error) {
 		UID: os.Getuid(), Now: time.Now}, remove, nil
 }
 
-// layOut writes the embedded files below base.
-func layOut(base string, fill map[string]string) error {
+// layOut writes the embedded files below base, with @NAMES@ and hosts filled in.
+func layOut(base string, fill, hosts map[string]string) error {
 	plain, quoted := make([]string, 0, 2*len(fill)), make([]string, 0, 2*len(fill))
 	for name, value := range fill {
 		inside, err := json.Marshal(value) // JSON and TOML write a text in the same way
@@ -77,6 +85,9 @@ func layOut(base string, fill map[string]string) error {
 		}
 		plain = append(plain, "@"+name+"@", value)
 		quoted = append(quoted, "@"+name+"@", string(inside[1:len(inside)-1]))
+	}
+	for host, instead := range hosts {
+		quoted = append(quoted, host, instead)
 	}
 	names, contents := strings.NewReplacer(plain...), strings.NewReplacer(quoted...)
 	const embedded = "demo_files"

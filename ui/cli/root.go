@@ -134,7 +134,7 @@ func newRoot(s Streams) *cobra.Command {
 	root.Flags().BoolVar(&p.noMouse, "no-mouse", false, "leave the mouse to the terminal")
 	root.Flags().BoolVar(&p.readOnly, "read-only", false, "take away what writes or launches")
 	root.Flags().BoolVar(&p.noSessions, "no-sessions", false, "do not look for open sessions of the harnesses")
-	root.AddCommand(newList(s, &o))
+	root.AddCommand(newList(s, &o), newDemoServer(s))
 	root.SuggestionsMinimumDistance = 2
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
