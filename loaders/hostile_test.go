@@ -21,6 +21,7 @@ type hostileThing struct {
 	unusable bool // no harness can read it as a file: it must be reported as refused or ignored
 	broken   bool // its text breaks every format: it must be reported as malformed, or not be read at all
 	asRoot   bool // root is not kept out
+	big      bool // costs time: of many files a third is enough, a different third for each big thing
 }
 
 func text(s string) func(string) error {
@@ -85,11 +86,11 @@ func hostileThings() map[string]hostileThing {
 		"half a file":       {put: byFormat(`{"mcpServers":{"a":{"command":`, "[mcp_servers.a]\ncommand =", "mcp_servers:\n  a: {command: [")},
 		"UTF-16":            {put: text("\xff\xfe{\x00}\x00"), broken: true},
 		"invalid UTF-8":     {put: named("\"a\xff\xfe\xc3b\"")},
-		"nested lists":      {put: byFormat(strings.Repeat("[", deep), "a = "+strings.Repeat("[", deep), strings.Repeat("[", deep)), broken: true},
-		"nested objects":    {put: byFormat(strings.Repeat(`{"mcpServers":`, deep), strings.Repeat("a.", deep)+"a = 1\n", strings.Repeat(`{"a":`, deep))},
-		"closed lists":      {put: byFormat(`{"mcpServers":`+strings.Repeat("[", deep)+strings.Repeat("]", deep)+"}", "mcp_servers = "+strings.Repeat("[", deep)+strings.Repeat("]", deep), "mcp_servers: "+strings.Repeat("[", deep)+strings.Repeat("]", deep))},
-		"a deep table":      {put: byFormat(`{"a":[[{}]]}`, "["+strings.Repeat("mcp_servers.", deep)+"a]\nx = 1\n", strings.Repeat("- ", deep)+"a")},
-		"a name of 1 MB":    {put: named(`"` + strings.Repeat("n", 1<<20) + `"`)},
+		"nested lists":      {put: byFormat(strings.Repeat("[", deep), "a = "+strings.Repeat("[", deep), strings.Repeat("[", deep)), broken: true, big: true},
+		"nested objects":    {put: byFormat(strings.Repeat(`{"mcpServers":`, deep), strings.Repeat("a.", deep)+"a = 1\n", strings.Repeat(`{"a":`, deep)), big: true},
+		"closed lists":      {put: byFormat(`{"mcpServers":`+strings.Repeat("[", deep)+strings.Repeat("]", deep)+"}", "mcp_servers = "+strings.Repeat("[", deep)+strings.Repeat("]", deep), "mcp_servers: "+strings.Repeat("[", deep)+strings.Repeat("]", deep)), big: true},
+		"a deep table":      {put: byFormat(`{"a":[[{}]]}`, "["+strings.Repeat("mcp_servers.", deep)+"a]\nx = 1\n", strings.Repeat("- ", deep)+"a"), big: true},
+		"a name of 1 MB":    {put: named(`"` + strings.Repeat("n", 1<<20) + `"`), big: true},
 		"a name with ESC":   {put: named(`"a\u001b[31mb\u001b]0;title\u0007"`)},
 		"a raw ESC":         {put: named("\"a\x1b[31mb\"")},
 		"line ends":         {put: named(`"a\nb\r\nc"`)},
@@ -250,11 +251,16 @@ func TestHostileFiles(t *testing.T) {
 					return slices.ContainsFunc(files, func(f string) bool { return loaders.Within(f, p) || loaders.Within(p, f) })
 				})
 			}
-			for name, thing := range hostileThings() {
+			things := hostileThings()
+			for turn, name := range slices.Sorted(maps.Keys(things)) {
+				thing := things[name]
 				if thing.asRoot && os.Geteuid() == 0 {
 					continue
 				}
-				for _, path := range files {
+				for i, path := range files {
+					if thing.big && len(files) > 6 && i%3 != turn%3 {
+						continue
+					}
 					remove := place(t, thing, path)
 					col := resolveInTime(t, name+" at "+s.short(path, 0), s.env, []loaders.Harness{h}).Columns[0]
 					t.Run(name, func(t *testing.T) {

@@ -44,11 +44,14 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// TestCleanLeavesNothingThatMoves goes through all runes: what is left is one line of valid text that a terminal does not
+// TestCleanLeavesNothingThatMoves goes through all runes of the planes in use, and some of the others: what is left is one line of valid text that a terminal does not
 // take for a command.
 func TestCleanLeavesNothingThatMoves(t *testing.T) {
 	t.Parallel()
 	for r := rune(0); r <= 0x10ffff; r++ {
+		if r > 0x1ffff && r < 0xe0000 || r > 0xe1000 {
+			r += 0xfd // nothing is assigned here but Han and private characters
+		}
 		s := model.Clean("a" + string(r) + "b")
 		if !utf8.ValidString(s) || strings.ContainsAny(s, "\n\r\t\x1b\x00\x7f") || ansi.Strip(s) != s {
 			t.Fatalf("%U is left as %q", r, s)
