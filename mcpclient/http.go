@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"fusebox/model"
 
@@ -93,9 +94,10 @@ func (r *run) connectHTTP(ctx context.Context, g *guard, client *http.Client, ss
 
 // httpCarrier lets the SDK's connection do the requests, so that its headers are right, and judges what came back.
 type httpCarrier struct {
-	run   *run
-	guard *guard
-	conn  mcp.Connection
+	run    *run
+	guard  *guard
+	conn   mcp.Connection
+	writes sync.RWMutex // read-locked while a request is under way and not judged
 }
 
 func (c *httpCarrier) negotiated(version string) {
@@ -108,6 +110,7 @@ func (c *httpCarrier) read(ctx context.Context) (frame, error) {
 	for {
 		m, err := c.conn.Read(ctx)
 		if err != nil {
+			c.awaitWrites()
 			if v := c.guard.fault(); v != nil {
 				return frame{}, &faultError{v}
 			}
@@ -125,7 +128,25 @@ func (c *httpCarrier) read(ctx context.Context) (frame, error) {
 	}
 }
 
+// awaitWrites gives the request that broke the connection the time to be judged: it knows why.
+func (c *httpCarrier) awaitWrites() {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c.writes.Lock()
+		defer c.writes.Unlock()
+	}()
+	timer := time.NewTimer(c.run.opts.Grace)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
+}
+
 func (c *httpCarrier) write(ctx context.Context, m outgoing) error {
+	c.writes.RLock()
+	defer c.writes.RUnlock()
 	message, err := m.message()
 	if err != nil {
 		return err
@@ -143,14 +164,16 @@ func (c *httpCarrier) write(ctx context.Context, m outgoing) error {
 	}
 	// What a 4xx says to the probe decides the era; anything else that fails ends the listing.
 	if seen.err == nil && seen.status >= 400 && seen.status != http.StatusUnauthorized && seen.status != http.StatusForbidden {
-		if e := seen.rpcError(); e != nil {
+		probe := m.Method == methodDiscover
+		if e := seen.rpcError(); e != nil && (probe || m.ID != nil && seen.namesRequest()) {
 			return e
 		}
-		if m.Method == methodDiscover && seen.status < 500 {
+		if probe && seen.status < 500 {
 			return &jsonrpc.Error{Code: codeMethodNotFound, Message: "HTTP " + strconv.Itoa(seen.status)}
 		}
 	}
 	if v := c.guard.judge(seen, err); v != nil {
+		c.guard.breakOff(v)
 		return &faultError{v}
 	}
 	return err
@@ -179,6 +202,14 @@ func (e *exchange) rpcError() *jsonrpc.Error {
 		return nil
 	}
 	return decodeError(w.Error)
+}
+
+// namesRequest tells whether the body says which request it answers; the SDK gives the connection up where it does not.
+func (e *exchange) namesRequest() bool {
+	var w struct {
+		ID json.RawMessage `json:"id"`
+	}
+	return json.Unmarshal(e.body, &w) == nil && len(w.ID) > 0 && string(w.ID) != "null"
 }
 
 // guard is the one place where requests leave: it adds the headers, keeps them at the configured host, bounds every
@@ -267,8 +298,35 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		limit = -1 // one stream for all answers: the SDK bounds each event
 	}
 	resp.Body = &boundedBody{ReadCloser: resp.Body, guard: g, left: limit, release: release}
+	if kind, _, _ := strings.Cut(seen.contentType, ";"); req.Method == http.MethodPost && resp.StatusCode == http.StatusOK && strings.TrimSpace(kind) == "application/json" {
+		g.openJSON(seen, resp)
+	}
 	return resp, nil
 }
+
+// openJSON looks for an error that names no request. Some servers send it with 200, and the SDK would give the connection
+// up; as the 400 that it should have been it is an answer.
+func (g *guard) openJSON(seen *exchange, resp *http.Response) {
+	body, err := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if err != nil {
+		resp.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), brokenReader{err}))
+		return
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	if len(body) > maxErrorBody {
+		return
+	}
+	if seen.body = body; !seen.namesRequest() && seen.rpcError() != nil {
+		seen.status, resp.StatusCode = http.StatusBadRequest, http.StatusBadRequest
+	}
+}
+
+// brokenReader gives back an error that was met before.
+type brokenReader struct{ err error }
+
+// Read returns the error.
+func (r brokenReader) Read([]byte) (int, error) { return 0, r.err }
 
 func (g *guard) setHeaders(req *http.Request) {
 	for _, h := range g.run.target.Headers {

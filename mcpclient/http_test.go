@@ -193,7 +193,7 @@ func TestFallbackOverHTTP(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, url := serveWeb(t, func(w http.ResponseWriter, r *http.Request, m message) {
-				if strings.HasPrefix(name, "200") && m.Method == "server/discover" {
+				if name == "200 with an error" && m.Method == "server/discover" {
 					w.Header().Set("Content-Type", "application/json")
 					fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, m.ID)
 					return
@@ -210,6 +210,36 @@ func TestFallbackOverHTTP(t *testing.T) {
 				t.Errorf("asked %s", s.log())
 			}
 		})
+	}
+}
+
+func TestRefusalsOverHTTP(t *testing.T) {
+	t.Parallel()
+	for _, at := range []string{"initialize", "notifications/initialized", "tools/list"} {
+		for _, named := range []bool{true, false} {
+			for _, status := range []int{200, 400, 500} {
+				_, url := serveWeb(t, func(w http.ResponseWriter, r *http.Request, m message) {
+					if m.Method != at {
+						olderWeb(w, r, m)
+						return
+					}
+					id := "null"
+					if named && m.ID != nil {
+						id = string(m.ID)
+					}
+					w.Header().Set("Content-Type", "application/json")
+					w.WriteHeader(status)
+					fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"not on a Sunday"}}`, id)
+				})
+				r := reach(t, url)
+				if at == "notifications/initialized" && status == 200 {
+					continue // nobody reads that
+				}
+				if o := r.Observation; o.Outcome != model.OutcomeError || !strings.Contains(o.Reason.Text, "not on a Sunday") {
+					t.Errorf("%s, %d, named %v: %+v", at, status, named, o)
+				}
+			}
+		}
 	}
 }
 

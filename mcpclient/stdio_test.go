@@ -469,7 +469,9 @@ func TestPages(t *testing.T) {
 
 func TestEndlessListIsBounded(t *testing.T) {
 	t.Parallel()
-	r := launchFake(t, fakeTarget("endless-pages"), quick())
+	o := quick()
+	o.Timeout = time.Minute
+	r := launchFake(t, fakeTarget("endless-pages"), o)
 	wantOK(t, r, toolNames(r))
 	if n := len(r.Tools); n == 0 || n > maxToolBytes>>20 || !hasNote(r, "too long") {
 		t.Errorf("%d tools, notes %q", n, r.Notes)
