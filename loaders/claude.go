@@ -32,6 +32,8 @@ func claudeCode() Harness {
 		Resolve: resolveClaude,
 		Sessions: SessionRules{Programs: []string{"claude"}, Packages: []string{"@anthropic-ai/claude-code"}, Not: []string{"mcp", "doctor", "update", "install", "config", "plugin", "setup-token"},
 			Reload: "type /mcp there and reconnect, or restart it"},
+		Toggle:  toggleClaude,
+		Approve: approveClaude,
 		Launch: LaunchRules{
 			Class: EnvironmentFull,
 			Fill:  fillClaude,
@@ -71,6 +73,7 @@ type claude struct {
 	trusted  bool
 	settings []claudeSettings // lowest to highest
 	notes    []model.Note
+	result   Result
 }
 
 // claudeSettings is one settings file that counts.
@@ -88,8 +91,19 @@ type claudeEntry struct {
 	beaten []model.Replaced // entries of that name in .mcp.json files further up
 }
 
-func resolveClaude(env *Env, r *Reader) Result {
-	c := &claude{env: env, r: r, configDir: env.InHome(".claude")}
+func resolveClaude(env *Env, r *Reader) Result { return claudeOf(env, r).result }
+
+// claudeOf resolves once per reader.
+func claudeOf(env *Env, r *Reader) *claude {
+	return keepResolve(r, "claude-code", func() *claude {
+		c := &claude{env: env, r: r, configDir: env.InHome(".claude")}
+		c.result = c.resolve()
+		return c
+	})
+}
+
+func (c *claude) resolve() Result {
+	env, r := c.env, c.r
 	if dir := env.Var("CLAUDE_CONFIG_DIR"); dir != "" {
 		c.configDir = filepath.Clean(env.Expand(dir))
 	}
@@ -1269,6 +1283,12 @@ func (c *claude) capabilities(out *model.Cell) model.Capabilities {
 		caps.Toggle, caps.Approve = "it is rejected, not switched off: approve it", ""
 	case out.Decision == model.DecisionWaits:
 		caps.Approve = ""
+	case slices.ContainsFunc(out.Pending, func(p model.Pending) bool {
+		return p.Scope == model.ScopeProject && (p.State == model.StateUnapproved || p.Reason.Code == model.ReasonRejected)
+	}):
+		caps.Approve = ""
+	case out.Decision == model.DecisionOff:
+		caps.Approve = "not needed, it is switched off"
 	case out.Scope != model.ScopeProject:
 		caps.Approve = fmt.Sprintf("not needed, %s scope", out.Scope)
 	default:

@@ -39,6 +39,8 @@ func codexCLI() Harness {
 			ToolName: codexToolName,
 		},
 		Sessions: SessionRules{Programs: []string{"codex"}, Packages: []string{"@openai/codex"}, Not: []string{"mcp", "login", "logout", "completion"}, Reload: "restart Codex there"},
+		Toggle:   toggleCodex,
+		Approve:  approveCodex,
 	}
 }
 
@@ -62,6 +64,7 @@ type codex struct {
 	lost   []model.Entry // named in files that do not parse
 	broken *model.Problem
 	notes  []model.Note
+	result Result
 }
 
 // codexLayer is one config.toml that takes part in the merge, or would in a trusted folder.
@@ -90,6 +93,8 @@ type codexTrust struct {
 	trusted bool
 	at      model.Location // the line that says so, or where it would stand
 	said    bool           // such a line exists
+	name    string         // the folder's key in [projects]
+	layer   *codexLayer    // that says so; nil where none does
 }
 
 // codexIdentity is one [mcp_servers.NAME.identity] of requirements.toml.
@@ -107,8 +112,19 @@ type codexFault struct {
 	text  string
 }
 
-func resolveCodex(env *Env, r *Reader) Result {
-	c := &codex{env: env, r: r, cwd: r.RealPath(env.Project), home: env.InHome(".codex")}
+func resolveCodex(env *Env, r *Reader) Result { return codexOf(env, r).result }
+
+// codexOf resolves once per reader.
+func codexOf(env *Env, r *Reader) *codex {
+	return keepResolve(r, "codex", func() *codex {
+		c := &codex{env: env, r: r, cwd: r.RealPath(env.Project), home: env.InHome(".codex")}
+		c.result = c.resolve()
+		return c
+	})
+}
+
+func (c *codex) resolve() Result {
+	r := c.r
 	homeFault := c.findHome()
 	res := Result{Present: r.Exists(c.home)}
 	c.readRequirements()
@@ -454,14 +470,14 @@ func (c *codex) trustOf(layers []*codexLayer, dir string) codexTrust {
 				continue
 			}
 			level, _ := v.(string)
-			return codexTrust{trusted: level == "trusted", said: true, at: l.file.TOMLAt("projects", name, "trust_level")}
+			return codexTrust{trusted: level == "trusted", said: true, at: l.file.TOMLAt("projects", name, "trust_level"), name: name, layer: l}
 		}
 	}
 	name := c.r.RealPath(c.projectRoot)
 	if len(c.repository) > 0 {
 		name = c.r.RealPath(c.repository[0])
 	}
-	return codexTrust{at: model.Location{Path: c.user.Path, Key: JoinKey("projects", name, "trust_level"), Line: 1}}
+	return codexTrust{at: model.Location{Path: c.user.Path, Key: JoinKey("projects", name, "trust_level"), Line: 1}, name: name}
 }
 
 // projectNames returns the keys of [projects] that mean a path; on Windows letter case does not count (source).
@@ -1198,10 +1214,11 @@ func (c *codex) cells() []*model.Cell {
 	}
 	cells := make([]*model.Cell, 0, len(entries))
 	byName := make(map[string]*model.Cell, len(entries))
+	switched := make(map[string]model.Scope, len(entries))
 	logins := c.logins(entries)
 	for _, e := range entries {
 		out := c.decide(e, logins)
-		byName[e.Name] = out
+		byName[e.Name], switched[e.Name] = out, e.switched
 		cells = append(cells, out)
 	}
 	names, parts, _ = codexParts(waiting)
@@ -1211,6 +1228,7 @@ func (c *codex) cells() []*model.Cell {
 				e := c.entry(name, []codexPart{p})
 				out.Pending = append(out.Pending, model.Pending{Entry: e.Entry, State: model.StateUnapproved, Reason: c.untrusted(p.layer, nil)})
 			}
+			out.Capabilities = c.capabilities(out, switched[name])
 			continue
 		}
 		e := c.entry(name, parts[name])
@@ -1362,15 +1380,18 @@ func (c *codex) capabilities(out *model.Cell, switched model.Scope) model.Capabi
 	if d := out.Definition; d != nil && d.Transport.Remote() && d.BearerVariable == "" {
 		caps.Login = ""
 	}
+	if waitsBeside(out) {
+		caps.Approve = ""
+	}
 	switch {
 	case out.Decision == model.DecisionCannot:
-		caps.Toggle = "the entry does not load: mend it first"
+		caps.Toggle, caps.Approve = "the entry does not load: mend it first", "the entry does not load: mend it first"
 	case out.Reason.Code == model.ReasonBlockedByPolicy:
 		caps.Toggle = "an administrator's requirements keep it off"
 	case switched == model.ScopeManaged || switched == model.ScopeSystem:
 		caps.Toggle = "an administrator's file holds the switch"
 	case out.Decision == model.DecisionWaits:
-		caps.Approve = ""
+		caps.Toggle, caps.Approve = codexNotTrusted, ""
 	}
 	return caps
 }

@@ -329,7 +329,7 @@ func TestCodexCapabilities(t *testing.T) {
 		projectCodex: stdioTOML("p"),
 	}, nil).column(codexCLI())
 	for name, want := range map[string][3]bool{ // whether toggle, approve, login can be done
-		"sys": {false, false, false}, "u": {true, false, true}, "m": {false, false, false}, "a b": {true, false, false}, "p": {true, true, false},
+		"sys": {false, false, false}, "u": {true, false, true}, "m": {false, false, false}, "a b": {true, false, false}, "p": {false, true, false},
 	} {
 		c := cellNamed(col, name).Capabilities
 		if got := [3]bool{c.Toggle == "", c.Approve == "", c.Login == ""}; got != want {

@@ -30,6 +30,8 @@ func cursorCLI() Harness {
 		},
 		Resolve:  resolveCursorCLI,
 		Sessions: SessionRules{Programs: []string{"cursor-agent"}, Not: []string{"mcp", "login", "logout", "status", "update"}, Reload: "restart cursor-agent there"},
+		Toggle:   toggleCursorCLI,
+		Approve:  approveCursorCLI,
 		Launch: LaunchRules{
 			Class:    EnvironmentShort,
 			Inherit:  func(env *Env, _ *model.Entry) map[string]string { return sdkEnvironment(env) },
@@ -52,6 +54,8 @@ type cursorResolve struct {
 	disabled  cursorList
 	broken    *model.Problem
 	notes     []model.Note
+	project   *cursorFile // nil in the home folder
+	result    Result
 }
 
 // cursorList is a file that holds a list of texts.
@@ -60,8 +64,19 @@ type cursorList struct {
 	lines map[string]model.Location // of each text
 }
 
-func resolveCursorCLI(env *Env, r *Reader) Result {
-	c := &cursorResolve{env: env, r: r}
+func resolveCursorCLI(env *Env, r *Reader) Result { return cursorCLIOf(env, r).result }
+
+// cursorCLIOf resolves once per reader.
+func cursorCLIOf(env *Env, r *Reader) *cursorResolve {
+	return keepResolve(r, "cursor-cli", func() *cursorResolve {
+		c := &cursorResolve{env: env, r: r}
+		c.result = c.resolve()
+		return c
+	})
+}
+
+func (c *cursorResolve) resolve() Result {
+	env, r := c.env, c.r
 	start := r.RealPath(env.Project)
 	c.root = gitRoot(r, start)
 	if c.root == "" {
@@ -81,6 +96,7 @@ func resolveCursorCLI(env *Env, r *Reader) Result {
 	var project *cursorFile
 	if projectPath != userPath { // in the home folder the file is the user's, and needs no approval
 		project = c.file(projectPath, model.ScopeProject)
+		c.project = project
 	}
 	user := c.file(userPath, model.ScopeUser)
 	c.approvals = c.list("mcp-approvals.json", "approvals")

@@ -31,6 +31,8 @@ func geminiCLI() Harness {
 		},
 		Resolve:  resolveGemini,
 		Sessions: SessionRules{Programs: []string{"gemini"}, Packages: []string{"@google/gemini-cli"}, Not: []string{"mcp", "extensions"}, Reload: "restart Gemini CLI there"},
+		Toggle:   toggleGemini,
+		Approve:  approveGemini,
 		Launch: LaunchRules{
 			Class:    EnvironmentFiltered,
 			Inherit:  inheritGemini,
@@ -64,6 +66,8 @@ type gemini struct {
 	notes      []model.Note
 	broken     *model.Problem
 	brokenAt   *model.Location // a bad mcp.serverCommand: nothing from settings files starts
+	trustFile  string          // trustedFolders.json, or where it is in its place
+	result     Result
 }
 
 // geminiLayer is one settings file that was read.
@@ -113,8 +117,19 @@ func newGemini(env *Env, r *Reader) *gemini {
 	return g
 }
 
-func resolveGemini(env *Env, r *Reader) Result {
-	g := newGemini(env, r)
+func resolveGemini(env *Env, r *Reader) Result { return geminiOf(env, r).result }
+
+// geminiOf resolves once per reader.
+func geminiOf(env *Env, r *Reader) *gemini {
+	return keepResolve(r, "gemini", func() *gemini {
+		g := newGemini(env, r)
+		g.result = g.resolve()
+		return g
+	})
+}
+
+func (g *gemini) resolve() Result {
+	r := g.r
 	res := Result{Present: r.Exists(g.dir)}
 	g.readSettings()
 	g.decideTrust()
@@ -268,6 +283,7 @@ func (g *gemini) decideTrust() {
 	if v := g.env.Var("GEMINI_CLI_TRUSTED_FOLDERS_PATH"); v != "" {
 		file = g.absolute(v)
 	}
+	g.trustFile = file
 	if t, ok := g.trustByVariable(g.env.Lookup, func(name string) model.Location { return model.Location{Path: "$" + name, Line: 1} }); ok {
 		g.trust = t
 		g.r.Ignored(file, model.ScopeUser, "not read: $"+t.variable+" decides about trust")

@@ -199,9 +199,7 @@ func (l *Loader) resolve(i int) (out look) {
 	r := NewReader(l.env, l.cache)
 	defer func() {
 		if fault := recover(); fault != nil {
-			const text = "fusebox could not work out this harness; please report it"
-			out.column = &model.Column{Harness: h.Harness, Present: true, Files: r.Files(),
-				Broken: &model.Problem{Text: text}, Notes: []model.Note{{Code: "internal-error", Text: text}}}
+			out.column = faultyColumn(h, r)
 		}
 		out.touched = r.touched
 		out.files = make(map[string]fileSeen, len(r.files))
@@ -216,6 +214,13 @@ func (l *Loader) resolve(i int) (out look) {
 	return out
 }
 
+// faultyColumn stands for a harness whose rules failed.
+func faultyColumn(h Harness, r *Reader) *model.Column {
+	const text = "fusebox could not work out this harness; please report it"
+	return &model.Column{Harness: h.Harness, Present: true, Files: r.Files(),
+		Broken: &model.Problem{Text: text}, Notes: []model.Note{{Code: "internal-error", Text: text}}}
+}
+
 // Column makes the column of a result: cells sorted, files added, harness set.
 func Column(h Harness, res Result, r *Reader) *model.Column {
 	c := &model.Column{Harness: h.Harness, Files: r.Files(), Notes: res.Notes, Cells: res.Cells, Broken: res.Broken,
@@ -227,6 +232,13 @@ func Column(h Harness, res Result, r *Reader) *model.Column {
 	}
 	for _, cell := range c.Cells {
 		cell.Harness = h.ID
+		// What fusebox cannot write is not offered.
+		if h.Toggle == nil && cell.Capabilities.Toggle == "" {
+			cell.Capabilities.Toggle = noSwitchWriter(h)
+		}
+		if h.Approve == nil && cell.Capabilities.Approve == "" {
+			cell.Capabilities.Approve = noConsentWriter(h)
+		}
 	}
 	slices.SortStableFunc(c.Cells, func(a, b *model.Cell) int { return model.CompareNames(a.Name, b.Name) })
 	return c

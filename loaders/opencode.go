@@ -33,6 +33,7 @@ func openCode() Harness {
 		},
 		Resolve:  resolveOpenCode,
 		Sessions: SessionRules{Programs: []string{"opencode"}, Packages: []string{"opencode-ai"}, Not: []string{"mcp", "auth", "debug", "models", "upgrade", "stats"}, Reload: "restart OpenCode there"},
+		Toggle:   toggleOpenCode,
 		Launch: LaunchRules{
 			Class:    EnvironmentFull,
 			Fill:     fillOpenCode,
@@ -55,6 +56,10 @@ type openCodeResolve struct {
 	layers []openCodeLayer
 	broken *model.Problem
 	notes  []model.Note
+
+	worktree string // root of the git work tree; "" outside git
+	servers  []openCodeServer
+	result   Result
 }
 
 // openCodeLayer is one file that counts, lowest first.
@@ -64,10 +69,21 @@ type openCodeLayer struct {
 	parsed *openCodeFile
 }
 
-func resolveOpenCode(env *Env, r *Reader) Result {
-	o := &openCodeResolve{env: env, r: r, start: r.RealPath(env.Project)}
+func resolveOpenCode(env *Env, r *Reader) Result { return openCodeOf(env, r).result }
+
+// openCodeOf resolves once per reader.
+func openCodeOf(env *Env, r *Reader) *openCodeResolve {
+	return keepResolve(r, "opencode", func() *openCodeResolve {
+		o := &openCodeResolve{env: env, r: r, start: r.RealPath(env.Project)}
+		o.result = o.resolve()
+		return o
+	})
+}
+
+func (o *openCodeResolve) resolve() Result {
+	r := o.r
 	stop := gitWorktree(r, o.start)
-	o.tree = stop
+	o.tree, o.worktree = stop, stop
 	if stop == "" {
 		o.tree = o.start
 	}
@@ -1117,6 +1133,7 @@ func (o *openCodeResolve) cells() []*model.Cell {
 			servers[at].entry = append(servers[at].entry, e)
 		}
 	}
+	o.servers = servers
 	filter := o.toolFilter()
 	out := make([]*model.Cell, 0, len(servers))
 	for i := range servers {

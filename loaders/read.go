@@ -12,6 +12,7 @@ import (
 	"sort"
 	"strings"
 	"sync"
+	"time"
 
 	"fusebox/loaders/jsonc"
 	"fusebox/loaders/tomledit"
@@ -145,11 +146,80 @@ type Reader struct {
 	cache   *Cache
 	touched map[string]struct{}
 	files   []*ConfigFile
+	planned map[string][]byte // by real path: files as a plan would leave them
+	kept    map[string]any    // of keepResolve
 }
 
 // NewReader makes a reader for one resolve.
 func NewReader(env *Env, cache *Cache) *Reader {
 	return &Reader{env: env, cache: cache, touched: map[string]struct{}{}}
+}
+
+// newPlannedReader makes a reader that sees some files, by real path, as a plan would leave them.
+func newPlannedReader(env *Env, cache *Cache, planned map[string][]byte) *Reader {
+	r := NewReader(env, cache)
+	r.planned = planned
+	return r
+}
+
+// keepResolve keeps what a resolve worked out with its reader, so that planning a switch does not resolve again.
+func keepResolve[T any](r *Reader, id model.HarnessID, resolve func() T) T {
+	if v, ok := r.kept[string(id)].(T); ok {
+		return v
+	}
+	v := resolve()
+	if r.kept == nil {
+		r.kept = map[string]any{}
+	}
+	r.kept[string(id)] = v
+	return v
+}
+
+// plannedAt returns the bytes that a plan gives a path, links followed.
+func (r *Reader) plannedAt(path string) ([]byte, bool) {
+	if len(r.planned) == 0 {
+		return nil, false
+	}
+	if data, ok := r.planned[path]; ok {
+		return data, true
+	}
+	data, ok := r.planned[realPath(path)]
+	return data, ok
+}
+
+// plannedInfo stands in for a file that a plan would create.
+type plannedInfo struct {
+	name string
+	size int
+}
+
+func (i plannedInfo) Name() string     { return i.name }
+func (i plannedInfo) Size() int64      { return int64(i.size) }
+func (plannedInfo) Mode() fs.FileMode  { return 0o600 }
+func (plannedInfo) ModTime() time.Time { return time.Time{} }
+func (plannedInfo) IsDir() bool        { return false }
+func (plannedInfo) Sys() any           { return nil }
+
+func (r *Reader) orPlanned(path string, info fs.FileInfo, err error) (fs.FileInfo, error) {
+	if err == nil || len(r.planned) == 0 {
+		return info, err
+	}
+	if data, ok := r.plannedAt(path); ok {
+		return plannedInfo{filepath.Base(path), len(data)}, nil
+	}
+	return info, err
+}
+
+// realPath resolves links; of a path that does not exist those of its existing part.
+func realPath(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	parent := filepath.Dir(path)
+	if parent == path {
+		return path
+	}
+	return filepath.Join(realPath(parent), filepath.Base(path))
 }
 
 // Touched returns every path that was looked at, sorted.
@@ -184,13 +254,15 @@ func (r *Reader) touch(path string) { r.touched[path] = struct{}{} }
 // Stat follows links. It never opens anything.
 func (r *Reader) Stat(path string) (fs.FileInfo, error) {
 	r.touch(path)
-	return os.Stat(path)
+	info, err := os.Stat(path)
+	return r.orPlanned(path, info, err)
 }
 
 // Lstat does not follow a link at the end of the path.
 func (r *Reader) Lstat(path string) (fs.FileInfo, error) {
 	r.touch(path)
-	return os.Lstat(path)
+	info, err := os.Lstat(path)
+	return r.orPlanned(path, info, err)
 }
 
 // Exists tells whether something is at the path, following links.
@@ -269,7 +341,7 @@ func (r *Reader) read(path string, scope model.Scope, limit int64, always bool) 
 	}
 	r.touch(path)
 	f := &ConfigFile{Path: path, Scope: scope, Status: model.FileRead}
-	entry := r.cache.load(path)
+	entry := r.load(path)
 	f.entry = entry
 	switch {
 	case errors.Is(entry.err, fs.ErrNotExist):
@@ -287,6 +359,15 @@ func (r *Reader) read(path string, scope model.Scope, limit int64, always bool) 
 		r.files = append(r.files, f)
 	}
 	return f
+}
+
+func (r *Reader) load(path string) *cacheEntry {
+	if data, ok := r.plannedAt(path); ok {
+		entry := newEntry(fileIdentity{})
+		entry.data = data
+		return entry
+	}
+	return r.cache.load(path)
 }
 
 // Drop takes a file out of the report: it was looked at for something else than servers, trust or switches.

@@ -21,6 +21,15 @@ type Harness struct {
 
 	// Launch is how the harness starts or reaches a server.
 	Launch LaunchRules
+
+	// Toggle says how the harness's own switch of a server is set, one option per place that could hold it. c is a cell of a
+	// resolve with r. Whether an option has the effect is found out by resolving what it would write. nil: fusebox does not
+	// write this harness's switch.
+	Toggle func(env *Env, r *Reader, c *model.Cell, on bool) []Option
+
+	// Approve says how the harness's own consent to a server is given or, with revoke, taken back. nil: fusebox does not write
+	// this harness's consent.
+	Approve func(env *Env, r *Reader, c *model.Cell, revoke bool) []Option
 }
 
 // SessionRules say how a harness's program looks in the process list.
