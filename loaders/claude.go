@@ -1294,6 +1294,9 @@ func (c *claude) capabilities(out *model.Cell) model.Capabilities {
 	default:
 		caps.Approve = "approved already"
 	}
+	if caps.Approve == "" {
+		caps.Approve = c.approvalRefused(out.Name)
+	}
 	return caps
 }
 

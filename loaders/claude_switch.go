@@ -1,6 +1,8 @@
 package loaders
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -110,6 +112,33 @@ func (c *claude) rejectedElsewhere(name string, but ...string) string {
 	return ""
 }
 
+// dropped says why Claude Code ignores a settings file as a whole: nothing that is written into it would count.
+func (c *claude) dropped(path string) string {
+	for _, f := range c.r.files {
+		if f.Path == filepath.Clean(path) && (f.Status == model.FileMalformed || f.Status == model.FileRefused) && len(bytes.TrimSpace(f.Data)) > 0 {
+			return fmt.Sprintf("Claude Code ignores the whole of %s: %s", c.tilde(f.Path), f.Note)
+		}
+	}
+	return ""
+}
+
+// refusedHere says why this folder's files cannot approve a name, refusedEverywhere why the user's cannot.
+func (c *claude) refusedHere(name string) string {
+	return cmp.Or(c.rejectedElsewhere(name), c.dropped(c.localSettings()[0]))
+}
+
+func (c *claude) refusedEverywhere(name string) string {
+	return cmp.Or(c.rejectedElsewhere(name, c.userSettings()), c.dropped(c.userSettings()))
+}
+
+// approvalRefused says why nothing can approve a name; "" when something can.
+func (c *claude) approvalRefused(name string) string {
+	if c.refusedEverywhere(name) == "" {
+		return ""
+	}
+	return c.refusedHere(name)
+}
+
 // approveClaude approves a server of .mcp.json, or takes that back. A rejection beats every approval, so approving takes it
 // out too.
 func approveClaude(env *Env, r *Reader, cell *model.Cell, revoke bool) []Option {
@@ -124,7 +153,7 @@ func approveClaude(env *Env, r *Reader, cell *model.Cell, revoke bool) []Option 
 	approved := Step{StepAppend, []string{claudeApproved}, name}
 	edits := append(c.withdraw(claudeRejected, name, true), c.localEdit(approved))
 	const keepsName = "later changes of it: Claude Code keeps the name, not a fingerprint"
-	here := Option{Reach: ReachHere, Label: labelHere, Edits: edits, LetsIn: keepsName, Unavailable: c.rejectedElsewhere(name)}
+	here := Option{Reach: ReachHere, Label: labelHere, Edits: edits, LetsIn: keepsName, Unavailable: c.refusedHere(name)}
 	if !c.trusted {
 		here.Missing = "approved, waiting for trust: start claude once in this folder"
 	}
@@ -142,7 +171,7 @@ func approveClaude(env *Env, r *Reader, cell *model.Cell, revoke bool) []Option 
 	everywhere := Option{Reach: ReachEverywhere, Label: labelEverywhere,
 		Edits:       append(c.withdraw(claudeRejected, name, true), Edit{Path: user, Format: claudeFormat, Steps: steps, NewMode: 0o600}),
 		LetsIn:      fmt.Sprintf("any server that is called %s in a .mcp.json of any folder, trusted or not", quoted(name)),
-		Unavailable: c.rejectedElsewhere(name, user)}
+		Unavailable: c.refusedEverywhere(name)}
 	return append(out, everywhere)
 }
 

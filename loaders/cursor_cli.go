@@ -530,7 +530,6 @@ func (c *cursorResolve) capabilities(out *model.Cell) model.Capabilities {
 	if out.Definition != nil && out.Definition.Transport.Remote() {
 		caps.Login = ""
 	}
-	waits := slices.ContainsFunc(out.Pending, func(p model.Pending) bool { return p.State == model.StateUnapproved })
 	switch {
 	case c.broken != nil:
 		caps.Toggle = "a file of the program is broken: mend it first"
@@ -539,8 +538,8 @@ func (c *cursorResolve) capabilities(out *model.Cell) model.Capabilities {
 		caps.Toggle, caps.Approve = "the entry does not load: mend it first", "the entry does not load: mend it first"
 	case out.Decision == model.DecisionUnknown:
 		caps.Approve = "a variable of the entry is not set here, so its approval cannot be computed"
-	case out.Decision == model.DecisionWaits || waits:
-		caps.Approve = ""
+	case out.Decision == model.DecisionWaits || waitsBeside(out):
+		caps.Approve = c.approvalRefused(out.Name)
 	case out.Scope == model.ScopeUser:
 		caps.Approve = "not needed, user scope"
 	case out.Decision == model.DecisionOff:

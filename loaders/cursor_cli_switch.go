@@ -26,29 +26,44 @@ func toggleCursorCLI(env *Env, r *Reader, cell *model.Cell, on bool) []Option {
 	return []Option{{Reach: ReachHere, Label: labelHere, Edits: c.stateEdit(c.disabled, step)}}
 }
 
-// approveCursorCLI puts NAME-FINGERPRINT of the project's entry into mcp-approvals.json, as cursor-agent mcp enable does, or
-// takes it out.
-func approveCursorCLI(env *Env, r *Reader, cell *model.Cell, revoke bool) []Option {
-	c := cursorCLIOf(env, r)
+// projectServer finds a usable entry of the project's file.
+func (c *cursorResolve) projectServer(name string) *cursorServer {
 	if c.project == nil {
 		return nil
 	}
 	for i := range c.project.servers {
-		s := &c.project.servers[i]
-		if s.Name != cell.Name || s.fault != nil {
-			continue
+		if s := &c.project.servers[i]; s.Name == name && s.fault == nil {
+			return s
 		}
-		o := Option{Reach: ReachHere, Label: labelHere}
-		if revoke {
-			o.Edits = c.stateEdit(c.approvals, Step{Kind: StepRemove, Value: c.approvalKey(s)})
-			return []Option{o}
-		}
-		if names := c.unsettled(s); len(names) > 0 {
-			o.Unavailable = fmt.Sprintf("the approval is made of the filled in entry, and %s is not set here", quoted(names[0]))
-		}
-		o.Edits = c.stateEdit(c.approvals, Step{Kind: StepAppend, Value: c.approvalKey(s)})
-		o.LetsIn = "nothing else: a later change of the entry, or of a variable in it, waits again"
-		return []Option{o}
 	}
 	return nil
+}
+
+// approvalRefused says why an entry cannot be approved from here; "" when it can.
+func (c *cursorResolve) approvalRefused(name string) string {
+	s := c.projectServer(name)
+	if s == nil {
+		return "the project declares no such server"
+	}
+	if names := c.unsettled(s); len(names) > 0 {
+		return fmt.Sprintf("an approval is made of the filled in entry, and %s is not set here: set it as it is for Cursor", quoted(names[0]))
+	}
+	return ""
+}
+
+// approveCursorCLI puts NAME-FINGERPRINT of the project's entry into mcp-approvals.json, as cursor-agent mcp enable does, or
+// takes it out.
+func approveCursorCLI(env *Env, r *Reader, cell *model.Cell, revoke bool) []Option {
+	c := cursorCLIOf(env, r)
+	s := c.projectServer(cell.Name)
+	if s == nil {
+		return nil
+	}
+	step := Step{Kind: StepAppend, Value: c.approvalKey(s)}
+	if revoke {
+		step.Kind = StepRemove
+		return []Option{{Reach: ReachHere, Label: labelHere, Edits: c.stateEdit(c.approvals, step)}}
+	}
+	return []Option{{Reach: ReachHere, Label: labelHere, Edits: c.stateEdit(c.approvals, step), Unavailable: c.approvalRefused(cell.Name),
+		LetsIn: "nothing else: a later change of the entry, or of a variable in it, waits again"}}
 }

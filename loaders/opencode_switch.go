@@ -23,10 +23,11 @@ func toggleOpenCode(env *Env, r *Reader, cell *model.Cell, on bool) []Option {
 	}
 	s := &o.servers[at]
 	var out []Option
+	decides := s.merge().enabledBy
 	for i, e := range slices.Backward(s.entry) {
-		if e.skipped == "" {
+		highest := len(out) == 0
+		if e.skipped == "" && (highest || on && i == decides) {
 			out = append(out, o.switchIn(s, i, on))
-			break
 		}
 	}
 	if len(out) == 0 {
@@ -81,7 +82,7 @@ func (o *openCodeResolve) switchIn(s *openCodeServer, i int, on bool) Option {
 	_, has := v.Get("enabled").Bool()
 	step := Step{StepSet, append(path, "enabled"), strconv.FormatBool(on)}
 	switch {
-	case has && on && v.Len() == 1 && o.onBelow(s, i):
+	case has && on && v.Len() == 1 && o.onWithout(s, i):
 		step = Step{Kind: StepDelete, Path: path} // it holds nothing but the switch
 	case !has && (nested || v.Get("disabled").Exists()):
 		step = Step{StepSet, append(path, "disabled"), strconv.FormatBool(!on)}
@@ -90,10 +91,10 @@ func (o *openCodeResolve) switchIn(s *openCodeServer, i int, on bool) Option {
 	return option
 }
 
-// onBelow tells whether the entries below one declare the server and leave it on.
-func (o *openCodeResolve) onBelow(s *openCodeServer, i int) bool {
-	below := openCodeServer{name: s.name, layers: s.layers[:i], entry: s.entry[:i]}
-	m := below.merge()
+// onWithout tells whether the other entries declare the server and leave it on.
+func (o *openCodeResolve) onWithout(s *openCodeServer, i int) bool {
+	others := openCodeServer{name: s.name, layers: slices.Concat(s.layers[:i], s.layers[i+1:]), entry: slices.Concat(s.entry[:i], s.entry[i+1:])}
+	m := others.merge()
 	return m.typBy >= 0 && (m.enabled == nil || *m.enabled)
 }
 

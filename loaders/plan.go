@@ -8,6 +8,7 @@ import (
 
 	"fusebox/loaders/jsonc"
 	"fusebox/loaders/rewrite"
+	"fusebox/loaders/state"
 	"fusebox/loaders/tomledit"
 )
 
@@ -193,12 +194,6 @@ func jsonStep(data []byte, o jsonc.Options, s Step) ([]byte, error) {
 	return jsonc.Append(data, o, s.Path, jsonc.Quote(s.Value))
 }
 
-// UndoLog keeps what a step wrote, so that it can be taken back.
-type UndoLog interface {
-	// Record keeps the writes of one step; what says in words what was done.
-	Record(what string, writes []*rewrite.Result) error
-}
-
 // Applied is what became of a plan.
 type Applied struct {
 	Written []*rewrite.Result // in the order in which they were done
@@ -211,8 +206,9 @@ type Applied struct {
 func (a *Applied) Conflict() bool { return errors.Is(a.Err, rewrite.ErrChanged) }
 
 // Apply writes the files one by one and records what was written as one step. A file that another program changed meanwhile
-// is planned on once more. When a file fails, those before it stay written, are recorded and told.
-func (p *Plan) Apply(undo UndoLog, what string) *Applied {
+// is planned on once more. When a file fails, those before it stay written, are recorded and told. what says in words what is
+// done.
+func (p *Plan) Apply(undo *state.Undo, what string) *Applied {
 	out := &Applied{}
 	for _, f := range p.files {
 		var lock string
@@ -235,7 +231,7 @@ func (p *Plan) Apply(undo UndoLog, what string) *Applied {
 		}
 	}
 	if len(out.Written) > 0 && undo != nil {
-		out.NoUndo = undo.Record(what, out.Written)
+		_, out.NoUndo = undo.Record(what, out.Written)
 	}
 	return out
 }
