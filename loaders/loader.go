@@ -211,6 +211,14 @@ func (l *Loader) resolve(i int) (out look) {
 		}
 	}()
 	out.column = Column(h, h.Resolve(l.env, r), r)
+	for _, c := range out.column.Cells { // what fusebox does not write is not offered
+		if h.Toggle == nil && c.Capabilities.Toggle == "" {
+			c.Capabilities.Toggle = noSwitchWriter(h)
+		}
+		if h.Approve == nil && c.Capabilities.Approve == "" {
+			c.Capabilities.Approve = noConsentWriter(h)
+		}
+	}
 	return out
 }
 
@@ -232,13 +240,6 @@ func Column(h Harness, res Result, r *Reader) *model.Column {
 	}
 	for _, cell := range c.Cells {
 		cell.Harness = h.ID
-		// What fusebox cannot write is not offered.
-		if h.Toggle == nil && cell.Capabilities.Toggle == "" {
-			cell.Capabilities.Toggle = noSwitchWriter(h)
-		}
-		if h.Approve == nil && cell.Capabilities.Approve == "" {
-			cell.Capabilities.Approve = noConsentWriter(h)
-		}
 	}
 	slices.SortStableFunc(c.Cells, func(a, b *model.Cell) int { return model.CompareNames(a.Name, b.Name) })
 	return c

@@ -1,6 +1,7 @@
 package loaders
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"path/filepath"
@@ -157,7 +158,7 @@ func (b *Switchboard) Ask(c *model.Cell, wish Wish) Answer {
 	case !approving && b.harness.Toggle == nil:
 		return Answer{Refused: noSwitchWriter(b.harness)}
 	case approving && b.harness.Approve == nil:
-		return Answer{Refused: refused} // not empty: see Column
+		return Answer{Refused: cmp.Or(refused, noConsentWriter(b.harness))}
 	}
 	var options []Option
 	if approving {
