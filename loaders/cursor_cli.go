@@ -341,15 +341,20 @@ func (c *cursorResolve) candidates(f *cursorFile) []cursorCandidate {
 	return out
 }
 
+// unsettledVariable finds a variable that may have a value elsewhere; -1 when there is none.
+func unsettledVariable(unset []string) int {
+	return slices.IndexFunc(unset, func(name string) bool {
+		return !slices.Contains(cursorEditorVariables, name) && plainVariable.MatchString(name)
+	})
+}
+
 // approval decides about an entry of the project.
 func (c *cursorResolve) approval(s *cursorCandidate) (model.Decision, model.Reason) {
 	if _, ok := c.approvals.lines[s.made.approvalKey]; ok {
 		return model.DecisionLoads, model.Reason{}
 	}
 	old, known := c.former[s.Name]
-	unsettled := slices.IndexFunc(s.made.unset, func(name string) bool {
-		return !slices.Contains(cursorEditorVariables, name) && plainVariable.MatchString(name)
-	})
+	unsettled := unsettledVariable(s.made.unset)
 	switch {
 	case !known:
 		return model.DecisionWaits, model.Reason{Code: model.ReasonNeedsApproval, DecidedBy: s.Source,

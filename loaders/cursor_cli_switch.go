@@ -45,8 +45,9 @@ func (c *cursorResolve) approvalRefused(name string) string {
 	if s == nil {
 		return "the project declares no such server"
 	}
-	if names := c.unsettled(s); len(names) > 0 {
-		return fmt.Sprintf("an approval is made of the filled in entry, and %s is not set here: set it as it is for Cursor", quoted(names[0]))
+	unset := c.unset(s)
+	if i := unsettledVariable(unset); i >= 0 {
+		return fmt.Sprintf("an approval is made of the filled in entry, and %s is not set here: set it as it is for Cursor", quoted(unset[i]))
 	}
 	return ""
 }
