@@ -51,7 +51,11 @@ type Option struct {
 	Done         bool   // it is so already: nothing has to be written
 
 	plan *Plan
+	then *model.Cell
 }
+
+// Then is the cell as it would be; nil when the option cannot be taken.
+func (o *Option) Then() *model.Cell { return o.then }
 
 // Plan is what the option writes; nil when it writes nothing or cannot be taken.
 func (o *Option) Plan() *Plan { return o.plan }
@@ -257,6 +261,7 @@ func (b *Switchboard) settle(c *model.Cell, wish Wish, o *Option) {
 	if o.Missing == "" || missing == "" {
 		o.Missing = missing
 	}
+	o.then = then
 	b.sideEffects(c, before, after, o)
 	if plan.Empty() {
 		o.Edits, o.Done = nil, true
@@ -356,13 +361,15 @@ func (b *Switchboard) sideEffects(c *model.Cell, before, after *model.Column, o 
 	if before == after {
 		return
 	}
-	was := map[model.Location]model.Decision{}
+	type place struct{ path, key string } // lines move
+	at := func(x *model.Cell) place { return place{x.Source.Path, x.Source.Key} }
+	was := map[place]model.Decision{}
 	for _, x := range before.Cells {
-		was[x.Source] = x.Decision
+		was[at(x)] = x.Decision
 	}
 	var in, out []string
 	for _, x := range after.Cells {
-		d, known := was[x.Source]
+		d, known := was[at(x)]
 		switch {
 		case x.Name == c.Name:
 		case x.Decision == model.DecisionLoads && (!known || d != model.DecisionLoads):

@@ -49,9 +49,10 @@ type SwitchPlan struct {
 // SwitchItem is what the plan does to one cell. An item that is Already so or Refused writes nothing.
 type SwitchItem struct {
 	Cell    model.CellKey
+	Now     *model.Cell    // as the files are now: a consent is about this definition; nil when it is gone
 	Harness string         // its title
 	Options []SwitchOption // the narrowest first; none when Already or Refused
-	Chosen  int            // index of the option that Apply takes
+	Chosen  int            // index of the option that Apply takes; -1 when each trusts a whole folder: the user has to choose
 	Already bool           // it is so already
 	Refused string         // why it cannot be done, and what to do about it
 	Frees   *SwitchFrees   // what switching off takes out of the model's context; nil where that is not known
@@ -75,6 +76,7 @@ type SwitchOption struct {
 	Unavailable string // why it cannot be taken; "" when it can
 	LetsIn      string // what else the same consent lets in; "" when nothing
 	Missing     string // what is still missing afterwards for the server to load; "" when nothing
+	Warning     string // what else happens, or may happen to others; "" when nothing
 	// TrustsFolder: a whole folder becomes trusted. Such an option is never Chosen by Plan, and needs a yes of its own.
 	TrustsFolder bool
 	Repository   bool // it writes a file of the folder that others may use too
@@ -83,8 +85,8 @@ type SwitchOption struct {
 
 // FileDiff is what one file changes. Values that look like secrets are dots.
 type FileDiff struct {
-	Path           string
-	Added, Removed int // lines
+	Path           string // absolute
+	Added, Removed int    // lines
 	Created        bool
 	Lines          []DiffLine
 }

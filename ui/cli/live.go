@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"fusebox/loaders"
@@ -20,8 +21,9 @@ type live struct {
 	watcher    *watch.Watcher
 	launcher   *launcher
 	reloads    *reloads
-	files      *model.Snapshot // the newest from files alone
-	last       *model.Snapshot // the newest that was given out
+	files      *model.Snapshot                // the newest from files alone
+	last       *model.Snapshot                // the newest that was given out
+	shown      atomic.Pointer[model.Snapshot] // the same, for others
 	generation int
 	note       string
 	watched    map[string]bool
@@ -35,6 +37,7 @@ func newLive(s *session, launcher *launcher, reloads *reloads) *live {
 	l := &live{loader: s.loader, log: s.log, watcher: watch.New(watch.Options{}), launcher: launcher, reloads: reloads, watched: map[string]bool{}}
 	l.files = s.load()
 	l.last, l.generation = l.files, l.files.Generation
+	l.shown.Store(l.last)
 	launcher.lay(l.files, l.generation)
 	l.follow()
 	l.log.printf("watching")
@@ -70,6 +73,7 @@ func (l *live) show() *model.Snapshot {
 		s = &renumbered
 	}
 	l.last = s
+	l.shown.Store(s)
 	return s
 }
 

@@ -60,7 +60,7 @@ func runPanel(s Streams, o options, p panelOptions) error {
 	source := newLive(session, launcher, newReloads(session.env, loaders.All(), p.noSessions || o.demo))
 	defer source.Close()
 	screen := ui.New(ui.Options{
-		Snapshot: source.last, Source: source, Launcher: launcher, Theme: theme, ASCII: p.ascii || asciiLocale(os.Getenv, runtime.GOOS), ReadOnly: p.readOnly, Log: session.log.printf,
+		Snapshot: source.last, Source: source, Launcher: launcher, Switcher: newSwitcher(session.env, loaders.All(), session.log, source.shown.Load), Theme: theme, ASCII: p.ascii || asciiLocale(os.Getenv, runtime.GOOS), ReadOnly: p.readOnly, Log: session.log.printf,
 		Editor: func(path string, line, column int) tea.ExecCommand {
 			name, args := editor.Command(os.Getenv, runtime.GOOS, path, line, column)
 			return &guestCommand{Cmd: exec.Command(name, args...), terminal: keys.Terminal(), lent: &session.lent}

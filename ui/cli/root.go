@@ -21,6 +21,8 @@ const (
 	exitOK     = 0
 	exitErrors = 1 // a cell is an error, or a file is malformed or refused; or something failed on the way
 	exitUsage  = 2
+	exitAsk    = 3 // nothing was written: --yes, or --trust-folder, is missing
+	exitStale  = 4 // a file changed meanwhile
 )
 
 // Streams are the program's standard streams.
@@ -104,7 +106,9 @@ terminal.`
 const rootExamples = `  fusebox                          the panel for the current folder
   fusebox --project ~/code/shop    the panel for another folder
   fusebox --demo                   look round in a made-up home and project
-  fusebox list --json | jq .       the same for scripts`
+  fusebox list --json | jq .       the same for scripts
+  fusebox toggle docs --harness codex --off
+                                   what that would write; --yes writes it`
 
 func newRoot(s Streams) *cobra.Command {
 	var o options
@@ -134,7 +138,7 @@ func newRoot(s Streams) *cobra.Command {
 	root.Flags().BoolVar(&p.noMouse, "no-mouse", false, "leave the mouse to the terminal")
 	root.Flags().BoolVar(&p.readOnly, "read-only", false, "take away what writes or launches")
 	root.Flags().BoolVar(&p.noSessions, "no-sessions", false, "do not look for open sessions of the harnesses")
-	root.AddCommand(newList(s, &o), newDemoServer(s))
+	root.AddCommand(newList(s, &o), newToggle(s, &o), newApprove(s, &o), newUndo(s, &o), newDemoServer(s))
 	root.SuggestionsMinimumDistance = 2
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
