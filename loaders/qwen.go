@@ -105,6 +105,7 @@ type qwenGate struct {
 type qwenExtension struct {
 	name    string
 	dir     string
+	plugin  bool // of the agent plugins format
 	file    *ConfigFile
 	active  bool
 	offAt   model.Location
@@ -117,6 +118,7 @@ type qwenEntry struct {
 	file      *ConfigFile
 	value     jsonc.Value
 	mcpJSON   bool // of .mcp.json, where nothing is filled in
+	plugin    bool // of an agent plugin, where type decides
 	extension *qwenExtension
 	plain     bool         // holds no variable
 	fixed     *qwenHash    // the hash that approvals are bound to, where no variable changes it

@@ -1,6 +1,7 @@
 package loaders
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -56,6 +57,17 @@ func (q *qwen) build(e *qwenEntry, x *qwenExtension) {
 	kind, _ := typ.Str()
 	if e.mcpJSON && kind == "http" && url.Kind() == jsonc.String && !truthy(command, same) && !truthy(httpURL, same) && !truthy(v.Get("tcp"), same) {
 		httpURL, url = url, jsonc.Value{}
+	}
+	if e.plugin {
+		switch kind {
+		case "stdio":
+		case "streamable-http":
+			httpURL, url = url, jsonc.Value{}
+		default:
+			e.lost = true
+			fault(model.ReasonEntrySkipped, "its type is neither stdio nor streamable-http: Qwen Code skips the entry of an agent plugin")
+			return
+		}
 	}
 	q.keyFindings(e, warn)
 	d := &model.Definition{}
@@ -654,7 +666,10 @@ func (q *qwen) layerNotes() {
 			}
 		}
 	}
-	slices.SortStableFunc(q.notes, func(a, b model.Note) int { return strings.Compare(a.Path, b.Path) })
+	// Old keys come in no order.
+	slices.SortStableFunc(q.notes, func(a, b model.Note) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), strings.Compare(a.Text, b.Text))
+	})
 }
 
 // inheritQwen is the environment of a session without the harness's own secrets.

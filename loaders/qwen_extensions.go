@@ -55,10 +55,13 @@ func (q *qwen) readExtension(x *qwenExtension) bool {
 	if plugin := q.r.Peek(filepath.Join(x.dir, "plugin.json"), model.ScopeExtension); plugin.Exists() {
 		q.r.Drop(plugin)
 		if doc, err := jsonc.Parse(plugin.Data, strict); err == nil {
-			if schema, _ := doc.Root().Get("$schema").Str(); strings.Contains(schema, "agent-plugins") || strings.Contains(schema, "agentplugins") {
-				return q.readAgentPlugin(x, doc.Root())
+			if schema, _ := doc.Root().Get("$schema").Str(); strings.HasPrefix(schema, agentPluginSchemas) {
+				return schema == agentPluginSchemas+"1.0.0/plugin.schema.json" && q.readAgentPlugin(x, doc.Root())
 			}
 		}
+	}
+	if stray := filepath.Join(x.dir, ".mcp.json"); q.r.Ignored(stray, model.ScopeExtension, "not read by Qwen Code") {
+		q.note(string(model.FindingFileNotRead), stray, 1, "%s is not read by Qwen Code: the servers of an extension belong into qwen-extension.json", q.tilde(stray))
 	}
 	f := q.r.ReadJSON(filepath.Join(x.dir, "qwen-extension.json"), model.ScopeExtension, 0, strict)
 	x.file = f
@@ -107,8 +110,11 @@ func (q *qwen) readExtension(x *qwenExtension) bool {
 	return false
 }
 
-// readAgentPlugin reads an extension of the agent plugins format: its servers are in mcp.json.
+const agentPluginSchemas = "https://agent-plugins.org/schemas/"
+
+// readAgentPlugin reads an extension of the agent plugins format: its servers are in mcp.json, and their type decides.
 func (q *qwen) readAgentPlugin(x *qwenExtension, manifest jsonc.Value) bool {
+	x.plugin = true
 	x.name, _ = manifest.Get("name").Str()
 	x.file = q.r.ReadJSON(filepath.Join(x.dir, "mcp.json"), model.ScopeExtension, 0, jsonc.Options{ReplaceInvalidUTF8: true})
 	if x.name == "" || !x.file.OK() {
@@ -358,6 +364,10 @@ func (q *qwen) hydrate(text string, x *qwenExtension) string {
 		switch ref[2 : len(ref)-1] {
 		case "extensionPath", "CLAUDE_PLUGIN_ROOT":
 			return x.dir
+		case "PLUGIN_ROOT":
+			if x.plugin {
+				return x.dir
+			}
 		case "workspacePath":
 			return q.cwd
 		case "/", "pathSeparator":
@@ -373,14 +383,14 @@ func (q *qwen) hydrate(text string, x *qwenExtension) string {
 // entries reads the servers of a map. What does not depend on variables is kept with the file.
 func (q *qwen) entries(f *ConfigFile, servers jsonc.Value, scope model.Scope, x *qwenExtension) []qwenEntry {
 	fromMCPJSON := filepath.Base(f.Path) == ".mcp.json" && scope == model.ScopeProject
-	dir := ""
+	dir, plugin := "", x != nil && x.plugin
 	if x != nil {
 		dir = x.dir
 	}
 	parsed := Memo(f, fmt.Sprintf("qwen/%s/%t/%s/%s", scope, f.OK(), dir, q.cwd), func() []qwenEntry {
 		var out []qwenEntry
 		add := func(name string, at model.Location, v jsonc.Value) {
-			e := qwenEntry{Entry: model.Entry{Name: name, Scope: scope, Source: at}, file: f, value: v, mcpJSON: fromMCPJSON, fixed: &qwenHash{}}
+			e := qwenEntry{Entry: model.Entry{Name: name, Scope: scope, Source: at}, file: f, value: v, mcpJSON: fromMCPJSON, plugin: plugin, fixed: &qwenHash{}}
 			// Existence of a folder may change without the file: an entry with a cwd is not kept.
 			e.plain = !strings.Contains(string(v.Raw()), "$") && !v.Get("cwd").Exists()
 			if e.plain {

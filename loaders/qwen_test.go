@@ -366,11 +366,12 @@ func TestQwen(t *testing.T) {
 			"home/.qwen/extensions/bad/qwen-extension.json":        "{\"name\": \"bad\", \"mcpServers\": {\n\"n\": null, \"lost\": {\"command\": \"x\"}}}",
 			"home/.qwen/extensions/extension-preferences.json":     "{\"disabledMcpServers\": {\n\"a\": [\"off\"]}}",
 			"home/.qwen/extensions/extension-enablement.json":      "{\"C\": {\"overrides\": [\n\"!@HOME@/project/*\"]}}",
-			"home/.qwen/extensions/p/plugin.json":                  `{"$schema": "https://agent-plugins.org/schema/v1", "name": "p"}`,
-			"home/.qwen/extensions/p/mcp.json":                     "{\"mcpServers\": {\n\"plug\": {\"command\": \"x\"}}}",
+			"home/.qwen/extensions/p/plugin.json":                  `{"$schema": "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json", "name": "p"}`,
+			"home/.qwen/extensions/p/mcp.json":                     "{\"mcpServers\": {\n\"plug\": {\"type\": \"stdio\", \"command\": \"${PLUGIN_ROOT}/x\"},\n\"plughttp\": {\"type\": \"streamable-http\", \"url\": \"https://h\"},\n\"plugsse\": {\"type\": \"sse\", \"url\": \"https://h\"}}}",
 			"home/.qwen/extensions/broken-install/keep":            "",
 			"home/.qwen/extensions/x/.qwen-extension-install.json": "{",
 			"home/.qwen/extensions/x/qwen-extension.json":          `{"name": "x y"}`,
+			"home/.qwen/extensions/a/.mcp.json":                    `{"mcpServers": {"unread": {"command": "x"}}}`,
 			"home/.qwen/extensions/not-a-folder":                   "",
 			"home/.qwen/extensions/none/qwen-extension.json":       "{}"},
 			want: `
@@ -382,10 +383,14 @@ func TestQwen(t *testing.T) {
 				off: disabled switched-off(home/.qwen/extensions/extension-preferences.json:2) extension home/.qwen/extensions/a/qwen-extension.json:4 stdio {listing-differs}
 				on: configured extension home/.qwen/extensions/a/qwen-extension.json:3 stdio
 				plug: configured extension home/.qwen/extensions/p/mcp.json:2 stdio
+				plughttp: configured extension home/.qwen/extensions/p/mcp.json:3 http
+				plugsse: error entry-skipped(home/.qwen/extensions/p/mcp.json:4) extension home/.qwen/extensions/p/mcp.json:4
 				u: configured user home/.qwen/settings.json:1 stdio >extension home/.qwen/extensions/a/qwen-extension.json:2
+				file home/.qwen/extensions/a/.mcp.json:0 ignored
 				file home/.qwen/extensions/bad/qwen-extension.json:2 malformed
 				file home/.qwen/extensions/none/qwen-extension.json:1 malformed
 				file home/.qwen/extensions/x/qwen-extension.json:1 malformed
+				note file-not-read home/.qwen/extensions/a/.mcp.json:1
 				note extension-skipped home/.qwen/extensions/bad/qwen-extension.json:2
 				note extension-skipped home/.qwen/extensions/none/qwen-extension.json:1
 				note extension-skipped home/.qwen/extensions/x/qwen-extension.json:1`},
