@@ -37,6 +37,7 @@ func (m *Model) describeCell(line *model.Line, cell *model.Cell, col *model.Colu
 	p := paneView{title: []run{{m.name(cell.Name), roleTitle}, {" in " + col.Title, roleDim}}, state: cell.State(), words: cell.StateWords(m.o.Now())}
 	add := func(ps ...panePart) { p.parts = append(p.parts, ps...) }
 	if cell.Launch != nil {
+		p.sign = m.spinner()
 		if cell.Definition != nil {
 			add(blank(), part("runs", m.definitionLines(cell.Definition)...))
 		}
@@ -138,9 +139,6 @@ func secretRuns(m *Model, lead string, names []string) []run {
 func (m *Model) noteLines(cell *model.Cell) []paneLine {
 	out := m.findingLines(cell.Findings)
 	if o := cell.Observation; o != nil {
-		if o.Noise > 0 {
-			out = append(out, prose(run{"▴ ", roleWarn}, run{count(o.Noise, "line") + " on stdout were no message", roleText}))
-		}
 		for _, n := range o.Notes {
 			out = append(out, prose(run{"▴ ", roleWarn}, run{m.text(n), roleText}))
 		}

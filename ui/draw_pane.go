@@ -7,6 +7,7 @@ type paneView struct {
 	title []run
 	state model.State // StateNone: no state line
 	words string      // the state in words
+	sign  string      // instead of the state's symbol; "" keeps it
 	parts []panePart
 }
 
@@ -47,7 +48,11 @@ func layoutPane(p *paneView, width int) [][]run {
 		if wordRole == roleDim {
 			wordRole = roleText
 		}
-		lines = append(lines, []run{{s.symbol + " ", s.symbolRole}, {p.words, wordRole}})
+		sign := s.symbol
+		if p.sign != "" {
+			sign = p.sign
+		}
+		lines = append(lines, []run{{sign + " ", s.symbolRole}, {p.words, wordRole}})
 	}
 	indent := 7
 	if width < 36 {

@@ -210,7 +210,7 @@ func (m *Model) cellView(cell *model.Cell, col *model.Column) cellView {
 	v := cellView{symbol: s.symbol, symbolRole: s.symbolRole, word: fit(cell.Word(now), 7), wordRole: s.wordRole, finding: cell.Marked(),
 		stale: cell.Overlays&model.OverlayStale != 0}
 	if cell.State() == model.StateLaunching {
-		v.symbol = spinnerFrames[now.UnixMilli()/100%int64(len(spinnerFrames))]
+		v.symbol = m.spinner()
 	}
 	if blanket(col, cell) {
 		v.symbolRole, v.wordRole = roleDim, roleDim
@@ -219,6 +219,11 @@ func (m *Model) cellView(cell *model.Cell, col *model.Column) cellView {
 		v.changed = true
 	}
 	return v
+}
+
+// spinner is the frame that all spinners show now.
+func (m *Model) spinner() string {
+	return spinnerFrames[m.o.Now().UnixMilli()/100%int64(len(spinnerFrames))]
 }
 
 // drawHeader draws name, folder and where you are on the left, and what needs a person on the right.
@@ -282,8 +287,7 @@ func (m *Model) headerRight() []run {
 		words = false
 	}
 	if n := m.launching(); n > 0 && m.w >= narrowBelow {
-		spinner := spinnerFrames[m.o.Now().UnixMilli()/100%int64(len(spinnerFrames))]
-		out = append(out, run{spinner, roleAccent}, run{" " + strconv.Itoa(n) + " starting", roleText}, run{"   ", roleText})
+		out = append(out, run{m.spinner(), roleAccent}, run{" " + strconv.Itoa(n) + " starting", roleText}, run{"   ", roleText})
 		words = false
 	}
 	if m.o.ReadOnly && m.w >= narrowBelow {
