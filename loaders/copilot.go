@@ -29,6 +29,7 @@ func copilotCLI() Harness {
 			},
 		},
 		Resolve: resolveCopilot,
+		Shares:  []string{".mcp.json"},
 		Launch: LaunchRules{
 			Class:    EnvironmentFull,
 			Fill:     fillCopilot,

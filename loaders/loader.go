@@ -1,8 +1,10 @@
 package loaders
 
 import (
+	"path/filepath"
 	"slices"
 	"sort"
+	"strings"
 	"sync"
 	"time"
 
@@ -234,7 +236,7 @@ func Column(h Harness, res Result, r *Reader) *model.Column {
 	c := &model.Column{Harness: h.Harness, Files: r.Files(), Notes: res.Notes, Cells: res.Cells, Broken: res.Broken,
 		Untrusted: res.Untrusted, Present: res.Present}
 	for _, f := range c.Files {
-		if f.Status != model.FileAbsent {
+		if f.Status != model.FileAbsent && !shared(h, f.Path) {
 			c.Present = true
 		}
 	}
@@ -243,6 +245,12 @@ func Column(h Harness, res Result, r *Reader) *model.Column {
 	}
 	slices.SortStableFunc(c.Cells, func(a, b *model.Cell) int { return model.CompareNames(a.Name, b.Name) })
 	return c
+}
+
+// shared tells whether a file is another harness's own.
+func shared(h Harness, path string) bool {
+	path = filepath.ToSlash(path)
+	return slices.ContainsFunc(h.Shares, func(end string) bool { return strings.HasSuffix(path, "/"+end) })
 }
 
 func brokenFiles(c *model.Column) []string {

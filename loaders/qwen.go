@@ -27,6 +27,7 @@ func qwenCode() Harness {
 			},
 		},
 		Resolve: resolveQwen,
+		Shares:  []string{".mcp.json"},
 		Launch: LaunchRules{
 			Class:    EnvironmentFull,
 			Inherit:  inheritQwen,

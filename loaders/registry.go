@@ -16,6 +16,10 @@ type Harness struct {
 	// server. It must look at nothing but env and r.
 	Resolve func(env *Env, r *Reader) Result
 
+	// Shares are files of other harnesses that this one reads as well, as ends of slash paths (".mcp.json"): that they
+	// exist does not show that this harness is on the machine.
+	Shares []string
+
 	// Sessions is how the harness's open sessions are found, and what to do in one that is older than a change.
 	Sessions SessionRules
 

@@ -320,6 +320,10 @@ func changeText(f FileDiff) string {
 	if f.Created {
 		parts = append(parts, "a new file")
 	}
+	if changed := min(f.Added, f.Removed); changed > 0 && !f.Created {
+		parts = append(parts, count(changed, "line")+" changed")
+		f.Added, f.Removed = f.Added-changed, f.Removed-changed
+	}
 	if f.Added > 0 {
 		parts = append(parts, count(f.Added, "line")+" added")
 	}
