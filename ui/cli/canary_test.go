@@ -12,8 +12,12 @@ import (
 	"testing"
 	"time"
 
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
+
 	"fusebox/loaders"
 	"fusebox/model"
+	"fusebox/ui"
 )
 
 // canaries hands out secrets that look like secrets and are found again wherever they turn up.
@@ -181,7 +185,14 @@ func TestCanaries(t *testing.T) {
 							cells++
 						}
 					}
-					for what, text := range shownAnywhere(t, snapshot) {
+					texts := shownAnywhere(t, snapshot)
+					if variant == "whole" {
+						texts["the screen"] = screens(snapshot)
+						if lines := snapshot.Lines; len(lines) > 0 && !strings.Contains(texts["the screen"], lines[0].Server.Name) {
+							t.Errorf("the screen does not show %s", lines[0].Server.Name)
+						}
+					}
+					for what, text := range texts {
 						for _, leak := range planted.found(text) {
 							t.Errorf("%s %s: %s shows %s", strings.TrimPrefix(f.Path, base), variant, what, leak)
 						}
@@ -245,4 +256,30 @@ func shownAnywhere(t *testing.T, s *model.Snapshot) map[string]string {
 	}
 	out["a printed cell"] = dump.String()
 	return out
+}
+
+// screens goes over some rows with pane, detail and files open, and returns all that was drawn or copied.
+func screens(s *model.Snapshot) string {
+	var b strings.Builder
+	m := tea.Model(ui.New(ui.Options{Snapshot: s, Now: func() time.Time { return s.At }, Copy: func(text string) (string, error) {
+		b.WriteString(text)
+		return "the clipboard", nil
+	}}))
+	m, _ = m.Update(tea.WindowSizeMsg{Width: 160, Height: 50})
+	press := func(key tea.KeyMsg) {
+		var cmd tea.Cmd
+		if m, cmd = m.Update(key); cmd != nil && (key.String() == "y" || key.String() == "Y") {
+			cmd()
+		}
+		b.WriteString(ansi.Strip(m.View()))
+	}
+	for range min(8, len(s.Lines)) {
+		press(tea.KeyMsg{Type: tea.KeyEnter})
+		press(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("y")})
+		press(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("Y")})
+		press(tea.KeyMsg{Type: tea.KeyEsc})
+		press(tea.KeyMsg{Type: tea.KeyDown})
+	}
+	press(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("f")})
+	return b.String()
 }
