@@ -379,12 +379,8 @@ func copilotMisfit(v jsonc.Value, remote bool) (bad jsonc.Value, why string) {
 		if c.of == copilotLocal && remote || c.of == copilotRemote && !remote {
 			continue
 		}
-		x := v.Get(c.key)
-		switch {
-		case !x.Exists() && c.required:
-			return v, c.key + " is missing"
-		case x.Exists() && !c.fits(x):
-			return x, c.key + " must be " + c.what
+		if bad, why := misfit(v, []valueCheck{c.valueCheck}); why != "" {
+			return bad, why
 		}
 	}
 	return jsonc.Value{}, ""
@@ -401,34 +397,29 @@ const (
 
 // copilotCheck is one key of an entry and what its value must be.
 type copilotCheck struct {
-	key      string
-	of       copilotKind
-	required bool
-	what     string
-	fits     func(jsonc.Value) bool
+	of copilotKind
+	valueCheck
 }
 
 // copilotShape holds the checks whose failure was seen to drop an entry.
 var copilotShape = [...]copilotCheck{
-	{"command", copilotLocal, true, "a text", cursorText},
-	{"args", copilotLocal, false, "a list of texts", cursorTexts},
-	{"env", copilotLocal, false, "an object of texts", cursorTextMap},
-	{"cwd", copilotLocal, false, "a text", cursorText},
-	{"url", copilotRemote, true, "a URL with a scheme", copilotURL},
-	{"headers", copilotRemote, false, "an object of texts", cursorTextMap},
-	{"oauthClientId", copilotRemote, false, "a text", cursorText},
-	{"oauthGrantType", copilotRemote, false, "a text", cursorText},
-	{"oauthPublicClient", copilotRemote, false, "true or false", copilotFlag},
-	{"auth", copilotRemote, false, "true, false or an object", copilotFlagOrObject},
-	{"tools", copilotAny, false, "a list of texts", cursorTexts},
-	{"timeout", copilotAny, false, "a whole number of milliseconds above 0", copilotPositive},
-	{"disabled", copilotAny, false, "true or false", copilotFlag},
-	{"oidc", copilotAny, false, "true, false or an object", copilotFlagOrObject},
-	{"deferTools", copilotAny, false, "auto or never", cursorWord("auto", "never")},
-	{"filterMapping", copilotAny, false, "none, markdown or hidden_characters", copilotMapping},
+	{copilotLocal, valueCheck{"command", true, "a text", isText}},
+	{copilotLocal, valueCheck{"args", false, "a list of texts", isTextList}},
+	{copilotLocal, valueCheck{"env", false, "an object of texts", isTextMap}},
+	{copilotLocal, valueCheck{"cwd", false, "a text", isText}},
+	{copilotRemote, valueCheck{"url", true, "a URL with a scheme", copilotURL}},
+	{copilotRemote, valueCheck{"headers", false, "an object of texts", isTextMap}},
+	{copilotRemote, valueCheck{"oauthClientId", false, "a text", isText}},
+	{copilotRemote, valueCheck{"oauthGrantType", false, "a text", isText}},
+	{copilotRemote, valueCheck{"oauthPublicClient", false, "true or false", isFlag}},
+	{copilotRemote, valueCheck{"auth", false, "true, false or an object", copilotFlagOrObject}},
+	{copilotAny, valueCheck{"tools", false, "a list of texts", isTextList}},
+	{copilotAny, valueCheck{"timeout", false, "a whole number of milliseconds above 0", copilotPositive}},
+	{copilotAny, valueCheck{"disabled", false, "true or false", isFlag}},
+	{copilotAny, valueCheck{"oidc", false, "true, false or an object", copilotFlagOrObject}},
+	{copilotAny, valueCheck{"deferTools", false, "auto or never", isWord("auto", "never")}},
+	{copilotAny, valueCheck{"filterMapping", false, "none, markdown or hidden_characters", copilotMapping}},
 }
-
-func copilotFlag(v jsonc.Value) bool { return v.Kind() == jsonc.Bool }
 
 func copilotFlagOrObject(v jsonc.Value) bool {
 	return v.Kind() == jsonc.Bool || v.Kind() == jsonc.Object
@@ -441,7 +432,7 @@ func copilotPositive(v jsonc.Value) bool {
 }
 
 func copilotMapping(v jsonc.Value) bool {
-	known := cursorWord("none", "markdown", "hidden_characters")
+	known := isWord("none", "markdown", "hidden_characters")
 	for _, m := range v.Members() {
 		if !m.Shadowed && !known(m.Value) {
 			return false

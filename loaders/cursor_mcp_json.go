@@ -77,9 +77,9 @@ func readCursorServer(f *ConfigFile, m jsonc.Member, scope model.Scope) cursorSe
 		s.fault = &cursorFault{s.Source, fmt.Sprintf("the entry %s is %s, not an object", quoted(m.Key), typeWord(v))}
 		return s
 	}
-	bad, why := cursorMisfit(v, cursorStdioShape)
+	bad, why := misfit(v, cursorStdioShape)
 	if why != "" {
-		badRemote, whyRemote := cursorMisfit(v, cursorRemoteShape)
+		badRemote, whyRemote := misfit(v, cursorRemoteShape)
 		s.remote = whyRemote == ""
 		if !s.remote {
 			switch {
@@ -99,36 +99,9 @@ func readCursorServer(f *ConfigFile, m jsonc.Member, scope model.Scope) cursorSe
 	return s
 }
 
-// cursorCheck is one key of a shape and what its value must be.
-type cursorCheck struct {
-	key      string
-	required bool
-	what     string
-	fits     func(jsonc.Value) bool
-}
-
-func cursorText(v jsonc.Value) bool { return v.Kind() == jsonc.String }
-
-func cursorTexts(v jsonc.Value) bool {
-	_, ok := v.Strings()
-	return v.Kind() == jsonc.Array && ok
-}
-
-func cursorTextMap(v jsonc.Value) bool {
-	_, ok := stringMap(v)
-	return ok
-}
-
-func cursorWord(words ...string) func(jsonc.Value) bool {
-	return func(v jsonc.Value) bool {
-		s, ok := v.Str()
-		return ok && slices.Contains(words, s)
-	}
-}
-
 func cursorAuth(v jsonc.Value) bool {
 	secret, scopes := v.Get("CLIENT_SECRET"), v.Get("scopes")
-	return v.Get("CLIENT_ID").Kind() == jsonc.String && (!secret.Exists() || cursorText(secret)) && (!scopes.Exists() || cursorTexts(scopes))
+	return v.Get("CLIENT_ID").Kind() == jsonc.String && (!secret.Exists() || isText(secret)) && (!scopes.Exists() || isTextList(scopes))
 }
 
 func cursorTLS(v jsonc.Value) bool {
@@ -139,36 +112,22 @@ func cursorTLS(v jsonc.Value) bool {
 
 // The two shapes, their keys in the order in which Cursor writes them for fingerprints (@cursor/sdk 1.0.32).
 var (
-	cursorStdioShape = []cursorCheck{
-		{"type", false, "stdio, where there is a command", cursorWord("stdio")},
-		{"command", true, "a text", cursorText},
-		{"args", false, "a list of texts", cursorTexts},
-		{"env", false, "an object of texts", cursorTextMap},
-		{"cwd", false, "a text", cursorText},
+	cursorStdioShape = []valueCheck{
+		{"type", false, "stdio, where there is a command", isWord("stdio")},
+		{"command", true, "a text", isText},
+		{"args", false, "a list of texts", isTextList},
+		{"env", false, "an object of texts", isTextMap},
+		{"cwd", false, "a text", isText},
 	}
-	cursorRemoteShape = []cursorCheck{
-		{"type", false, "http or sse, where there is a url", cursorWord("http", "sse")},
-		{"url", true, "a text", cursorText},
-		{"headers", false, "an object of texts", cursorTextMap},
+	cursorRemoteShape = []valueCheck{
+		{"type", false, "http or sse, where there is a url", isWord("http", "sse")},
+		{"url", true, "a text", isText},
+		{"headers", false, "an object of texts", isTextMap},
 		{"auth", false, "an object with CLIENT_ID", cursorAuth},
 		{"tls", false, "an object with nothing but caBundle", cursorTLS},
-		{"placement", false, "server or client", cursorWord("server", "client")},
+		{"placement", false, "server or client", isWord("server", "client")},
 	}
 )
-
-// cursorMisfit names the first value that does not fit a shape; why is empty when all do.
-func cursorMisfit(v jsonc.Value, shape []cursorCheck) (bad jsonc.Value, why string) {
-	for _, c := range shape {
-		x := v.Get(c.key)
-		switch {
-		case !x.Exists() && c.required:
-			return v, c.key + " is missing"
-		case x.Exists() && !c.fits(x):
-			return x, c.key + " must be " + c.what
-		}
-	}
-	return jsonc.Value{}, ""
-}
 
 // cursorDefinition reads the transport part as written; a command line without args is split.
 func cursorDefinition(v jsonc.Value, remote bool) *model.Definition {

@@ -908,28 +908,6 @@ func (p *openCodeParser) unknownKeys(e *openCodeEntry, v jsonc.Value) {
 	}
 }
 
-// openCodeCheck is one key of a shape and what its value must be.
-type openCodeCheck struct {
-	key      string
-	required bool
-	what     string
-	fits     func(jsonc.Value) bool
-}
-
-func openCodeIs(kind jsonc.Kind) func(jsonc.Value) bool {
-	return func(v jsonc.Value) bool { return v.Kind() == kind }
-}
-
-func openCodeTexts(v jsonc.Value) bool {
-	_, ok := v.Strings()
-	return v.Kind() == jsonc.Array && ok
-}
-
-func openCodeTextMap(v jsonc.Value) bool {
-	_, ok := stringMap(v)
-	return ok
-}
-
 // openCodeNumber reads a JSON number as JavaScript does.
 func openCodeNumber(v jsonc.Value) float64 {
 	raw, _ := v.Number()
@@ -979,34 +957,34 @@ func openCodeOAuth(port string, texts ...string) func(jsonc.Value) bool {
 }
 
 // openCodeOldShape returns the checks of a complete older entry; nil when its type is neither local nor remote.
-func openCodeOldShape(v jsonc.Value) []openCodeCheck {
-	ms := openCodeCheck{"timeout", false, "a whole number of milliseconds above 0", openCodeInteger(1, maxSafeInteger)}
-	on := openCodeCheck{"enabled", false, "true or false", openCodeIs(jsonc.Bool)}
+func openCodeOldShape(v jsonc.Value) []valueCheck {
+	ms := valueCheck{"timeout", false, "a whole number of milliseconds above 0", openCodeInteger(1, maxSafeInteger)}
+	on := valueCheck{"enabled", false, "true or false", isKind(jsonc.Bool)}
 	oauth := openCodeOAuth("callbackPort", "clientId", "clientSecret", "scope", "redirectUri")
 	return openCodeShape(v, oauth, on, ms)
 }
 
 // openCodeNewShape is the same for the shape of OpenCode 2.
-func openCodeNewShape(v jsonc.Value) []openCodeCheck {
+func openCodeNewShape(v jsonc.Value) []valueCheck {
 	oauth := openCodeOAuth("callback_port", "client_id", "client_secret", "scope", "redirect_uri")
 	return openCodeShape(v, oauth,
-		openCodeCheck{"disabled", false, "true or false", openCodeIs(jsonc.Bool)},
-		openCodeCheck{"codemode", false, "true or false", openCodeIs(jsonc.Bool)},
-		openCodeCheck{"timeout", false, "an object of limits", openCodeTimeouts})
+		valueCheck{"disabled", false, "true or false", isKind(jsonc.Bool)},
+		valueCheck{"codemode", false, "true or false", isKind(jsonc.Bool)},
+		valueCheck{"timeout", false, "an object of limits", openCodeTimeouts})
 }
 
-func openCodeShape(v jsonc.Value, oauth func(jsonc.Value) bool, rest ...openCodeCheck) []openCodeCheck {
+func openCodeShape(v jsonc.Value, oauth func(jsonc.Value) bool, rest ...valueCheck) []valueCheck {
 	switch typ, _ := v.Get("type").Str(); typ {
 	case "local":
-		return append([]openCodeCheck{
-			{"command", true, "a list of texts", openCodeTexts},
-			{"cwd", false, "a text", openCodeIs(jsonc.String)},
-			{"environment", false, "an object of texts", openCodeTextMap},
+		return append([]valueCheck{
+			{"command", true, "a list of texts", isTextList},
+			{"cwd", false, "a text", isKind(jsonc.String)},
+			{"environment", false, "an object of texts", isTextMap},
 		}, rest...)
 	case "remote":
-		return append([]openCodeCheck{
-			{"url", true, "a text", openCodeIs(jsonc.String)},
-			{"headers", false, "an object of texts", openCodeTextMap},
+		return append([]valueCheck{
+			{"url", true, "a text", isKind(jsonc.String)},
+			{"headers", false, "an object of texts", isTextMap},
 			{"oauth", false, "false or an object of settings", oauth},
 		}, rest...)
 	}
@@ -1014,7 +992,7 @@ func openCodeShape(v jsonc.Value, oauth func(jsonc.Value) bool, rest ...openCode
 }
 
 // misfit names the first value that does not fit a shape; why is empty when all do.
-func (p *openCodeParser) misfit(v jsonc.Value, shape []openCodeCheck) (bad jsonc.Value, why string) {
+func (p *openCodeParser) misfit(v jsonc.Value, shape []valueCheck) (bad jsonc.Value, why string) {
 	if shape == nil {
 		typ := v.Get("type")
 		if typ.Kind() == jsonc.String {
@@ -1025,19 +1003,7 @@ func (p *openCodeParser) misfit(v jsonc.Value, shape []openCodeCheck) (bad jsonc
 		}
 		return v, "it has no type (local or remote)"
 	}
-	for _, c := range shape {
-		x := v.Get(c.key)
-		if !x.Exists() {
-			if c.required {
-				return v, c.key + " is missing"
-			}
-			continue
-		}
-		if !c.fits(x) {
-			return x, c.key + " must be " + c.what
-		}
-	}
-	return jsonc.Value{}, ""
+	return misfit(v, shape)
 }
 
 // settings checks what else stands at the top level: one value of a wrong kind refuses the file as well. Only the outer
@@ -1058,13 +1024,6 @@ func openCodeAny(fits ...func(jsonc.Value) bool) func(jsonc.Value) bool {
 	}
 }
 
-func openCodeWords(words ...string) func(jsonc.Value) bool {
-	return func(v jsonc.Value) bool {
-		s, ok := v.Str()
-		return ok && slices.Contains(words, s)
-	}
-}
-
 func openCodeModel(v jsonc.Value) bool {
 	_, provider := v.Get("providerID").Str()
 	_, name := v.Get("model").Str()
@@ -1080,14 +1039,14 @@ func openCodeSwitches(v jsonc.Value) bool {
 	return v.Kind() == jsonc.Object
 }
 
-var openCodeSettings = func() map[string]openCodeCheck {
-	text := openCodeCheck{what: "a text", fits: openCodeIs(jsonc.String)}
-	texts := openCodeCheck{what: "a list of texts", fits: openCodeTexts}
-	flag := openCodeCheck{what: "true or false", fits: openCodeIs(jsonc.Bool)}
-	list := openCodeCheck{what: "a list", fits: openCodeIs(jsonc.Array)}
-	object := openCodeCheck{what: "an object", fits: openCodeIs(jsonc.Object)}
-	flagOrObject := openCodeCheck{what: "true, false or an object", fits: openCodeAny(openCodeIs(jsonc.Bool), openCodeIs(jsonc.Object))}
-	return map[string]openCodeCheck{
+var openCodeSettings = func() map[string]valueCheck {
+	text := valueCheck{what: "a text", fits: isKind(jsonc.String)}
+	texts := valueCheck{what: "a list of texts", fits: isTextList}
+	flag := valueCheck{what: "true or false", fits: isKind(jsonc.Bool)}
+	list := valueCheck{what: "a list", fits: isKind(jsonc.Array)}
+	object := valueCheck{what: "an object", fits: isKind(jsonc.Object)}
+	flagOrObject := valueCheck{what: "true, false or an object", fits: openCodeAny(isKind(jsonc.Bool), isKind(jsonc.Object))}
+	return map[string]valueCheck{
 		"$schema": text, "shell": text, "small_model": text, "default_agent": text, "username": text,
 		"snapshot": flag, "autoshare": flag,
 		"disabled_providers": texts, "enabled_providers": texts, "instructions": texts,
@@ -1096,14 +1055,14 @@ var openCodeSettings = func() map[string]openCodeCheck {
 		"agent": object, "provider": object, "attachment": object, "enterprise": object, "tool_output": object,
 		"compaction": object, "experimental": object,
 		"formatter": flagOrObject, "lsp": flagOrObject,
-		"skills":         {what: "an object or a list of texts", fits: openCodeAny(openCodeIs(jsonc.Object), openCodeTexts)},
+		"skills":         {what: "an object or a list of texts", fits: openCodeAny(isKind(jsonc.Object), isTextList)},
 		"tools":          {what: "an object of true and false", fits: openCodeSwitches},
 		"model":          {what: "a text", fits: openCodeModel},
-		"share":          {what: "manual, auto or disabled", fits: openCodeWords("manual", "auto", "disabled")},
-		"layout":         {what: "auto or stretch", fits: openCodeWords("auto", "stretch")},
-		"logLevel":       {what: "DEBUG, INFO, WARN or ERROR", fits: openCodeWords("DEBUG", "INFO", "WARN", "ERROR")},
-		"autoupdate":     {what: "true, false or notify", fits: openCodeAny(openCodeIs(jsonc.Bool), openCodeWords("notify"))},
-		"permission":     {what: "ask, allow, deny or an object", fits: openCodeAny(openCodeWords("ask", "allow", "deny"), openCodeIs(jsonc.Object))},
+		"share":          {what: "manual, auto or disabled", fits: isWord("manual", "auto", "disabled")},
+		"layout":         {what: "auto or stretch", fits: isWord("auto", "stretch")},
+		"logLevel":       {what: "DEBUG, INFO, WARN or ERROR", fits: isWord("DEBUG", "INFO", "WARN", "ERROR")},
+		"autoupdate":     {what: "true, false or notify", fits: openCodeAny(isKind(jsonc.Bool), isWord("notify"))},
+		"permission":     {what: "ask, allow, deny or an object", fits: openCodeAny(isWord("ask", "allow", "deny"), isKind(jsonc.Object))},
 		"subagent_depth": {what: "a whole number from 0", fits: openCodeInteger(0, maxSafeInteger)},
 	}
 }()
