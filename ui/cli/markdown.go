@@ -116,12 +116,12 @@ func (r *report) sameAndDifferent() {
 		heading()
 		r.line("- %s is not the same everywhere:", r.code(srv.Name))
 		for i, d := range srv.Definitions {
-			r.line("  - %s: %s in %s", r.code(srv.Tags[i]), r.definition(d), strings.Join(r.holders(srv, d), ", "))
+			r.line("  - %s in %s: %s", r.code(srv.Tags[i]), strings.Join(r.holders(srv, d), ", "), r.definition(d))
 		}
 	}
 	for _, srv := range r.s.Servers {
-		if len(srv.SameAs) == 0 {
-			continue
+		if len(srv.SameAs) == 0 || model.CompareNames(srv.Name, srv.SameAs[0]) > 0 {
+			continue // none, or said at the first of them
 		}
 		heading()
 		names := make([]string, len(srv.SameAs))
