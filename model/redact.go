@@ -4,8 +4,9 @@ import (
 	"encoding/base64"
 	"net/url"
 	"regexp"
-	"sort"
+	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // secretName matches names of variables, headers and flags whose value is likely a secret.
@@ -194,60 +195,117 @@ func MaskURL(raw string) string {
 	return b.String()
 }
 
-// Redactor replaces known secret values in any text that leaves the program. The zero value replaces nothing.
-type Redactor struct{ replacer *strings.Replacer }
+// Redactor replaces known secret values in any text that leaves the program. The zero value replaces nothing. Text may be
+// called from several goroutines, but not while Learn runs.
+type Redactor struct {
+	values  map[string]struct{}           // the known texts, each at least redactorStart bytes long
+	lengths map[[redactorStart]byte][]int // of the values that start so, longest first
+	pairs   [1 << 16 / 64]uint64          // which two bytes a value starts with: most places of a text are passed over by it
+	learnt  map[*Definition]struct{}      // of the newest snapshot
+}
+
+// redactorStart is the length of the shortest value that is looked for, in bytes.
+const redactorStart = 6
 
 // NewRedactor makes a redactor for these secrets. A value counts from 8 characters on, or from 6 under a secret-looking
 // name; it is also found URL-encoded and in base64. A mere reference to a variable is no secret.
 func NewRedactor(secrets []Variable) *Redactor {
-	seen := map[string]bool{}
-	add := func(v string) {
-		if v != "" {
-			seen[v] = true
+	r := &Redactor{}
+	r.learn(secrets)
+	return r
+}
+
+// Learn adds the secrets of a snapshot. What is known from older snapshots stays known.
+func (r *Redactor) Learn(s *Snapshot) {
+	before := r.learnt
+	r.learnt = make(map[*Definition]struct{}, len(before)) // those of older snapshots must not be kept alive
+	s.eachDefinition(func(d *Definition) {
+		if _, known := r.learnt[d]; known {
+			return
 		}
-	}
+		r.learnt[d] = struct{}{}
+		if _, known := before[d]; !known {
+			r.learn(d.Secrets())
+		}
+	})
+}
+
+func (r *Redactor) learn(secrets []Variable) {
 	for _, s := range secrets {
 		value := strings.TrimSpace(s.Value.text)
 		for _, prefix := range []string{"Bearer ", "bearer ", "Basic ", "token "} {
 			value = strings.TrimPrefix(value, prefix)
 		}
-		n := len([]rune(value))
-		if n < 6 || n < 8 && !IsSecretName(s.Name) || isReference(value) {
+		n := utf8.RuneCountInString(value)
+		if n < redactorStart || n < 8 && !IsSecretName(s.Name) || isReference(value) {
 			continue
 		}
-		add(value)
-		add(url.QueryEscape(value))
-		add(url.PathEscape(value))
-		add(base64.StdEncoding.EncodeToString([]byte(value)))
-		add(base64.RawStdEncoding.EncodeToString([]byte(value)))
-		add(base64.URLEncoding.EncodeToString([]byte(value)))
-		add(base64.RawURLEncoding.EncodeToString([]byte(value)))
-	}
-	if len(seen) == 0 {
-		return &Redactor{}
-	}
-	values := make([]string, 0, len(seen))
-	for v := range seen {
-		values = append(values, v)
-	}
-	// Longer first: a secret that holds another one is replaced whole.
-	sort.Slice(values, func(i, j int) bool {
-		if len(values[i]) != len(values[j]) {
-			return len(values[i]) > len(values[j])
+		if _, known := r.values[value]; known {
+			continue
 		}
-		return values[i] < values[j]
-	})
-	pairs := make([]string, 0, 2*len(values))
-	for _, v := range values {
-		pairs = append(pairs, v, Dots)
+		bytes := []byte(value)
+		for _, form := range [...]string{value, url.QueryEscape(value), url.PathEscape(value),
+			base64.StdEncoding.EncodeToString(bytes), base64.RawStdEncoding.EncodeToString(bytes),
+			base64.URLEncoding.EncodeToString(bytes), base64.RawURLEncoding.EncodeToString(bytes)} {
+			r.add(form)
+		}
 	}
-	return &Redactor{strings.NewReplacer(pairs...)}
+}
+
+func (r *Redactor) add(value string) {
+	if _, known := r.values[value]; known {
+		return
+	}
+	if r.values == nil {
+		r.values, r.lengths = map[string]struct{}{}, map[[redactorStart]byte][]int{}
+	}
+	r.values[value] = struct{}{}
+	start := [redactorStart]byte([]byte(value[:redactorStart]))
+	pair := uint(value[0])<<8 | uint(value[1])
+	r.pairs[pair/64] |= 1 << (pair % 64)
+	// Longer first: a secret that holds another one is replaced whole.
+	if i, known := slices.BinarySearchFunc(r.lengths[start], len(value), func(a, b int) int { return b - a }); !known {
+		r.lengths[start] = slices.Insert(r.lengths[start], i, len(value))
+	}
 }
 
 // Text returns s with every known secret replaced by six dots.
 func (r *Redactor) Text(s string) string {
-	if r == nil || r.replacer == nil || s == "" {
+	if r == nil || len(r.values) == 0 {
 		return s
 	}
-	return r.replacer.Replace(s)
+	var b strings.Builder
+	done := 0
+	for i := 0; i+redactorStart <= len(s); {
+		n := r.secretAt(s[i:])
+		if n == 0 {
+			i++
+			continue
+		}
+		b.WriteString(s[done:i])
+		b.WriteString(Dots)
+		i += n
+		done = i
+	}
+	if done == 0 {
+		return s
+	}
+	b.WriteString(s[done:])
+	return b.String()
+}
+
+// secretAt returns the length of the longest known value that s starts with, or 0.
+func (r *Redactor) secretAt(s string) int {
+	pair := uint(s[0])<<8 | uint(s[1])
+	if r.pairs[pair/64]&(1<<(pair%64)) == 0 {
+		return 0
+	}
+	for _, n := range r.lengths[[redactorStart]byte([]byte(s[:redactorStart]))] {
+		if n <= len(s) {
+			if _, known := r.values[s[:n]]; known {
+				return n
+			}
+		}
+	}
+	return 0
 }

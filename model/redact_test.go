@@ -4,8 +4,10 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -183,5 +185,60 @@ func TestDefinitionHasNoPrinter(t *testing.T) {
 	}
 	if text := fmt.Sprint((*model.Definition)(nil)); text != "<nil>" {
 		t.Errorf("no definition prints %s", text)
+	}
+}
+
+// TestRedactorFindsTheLongestEverywhere compares with going through a text in the plainest way.
+func TestRedactorFindsTheLongestEverywhere(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 2))
+	word := func(n int) string {
+		b := make([]byte, n)
+		for i := range b {
+			b[i] = "ab"[rng.IntN(2)]
+		}
+		return string(b)
+	}
+	for range 300 {
+		var secrets []model.Variable
+		for range 1 + rng.IntN(6) {
+			secrets = append(secrets, secretNamed("A", word(8+rng.IntN(6)))...)
+		}
+		slices.SortFunc(secrets, func(a, b model.Variable) int { return len(b.Value.Reveal()) - len(a.Value.Reveal()) })
+		text := word(rng.IntN(400))
+		var want strings.Builder
+		for i := 0; i < len(text); {
+			at := slices.IndexFunc(secrets, func(v model.Variable) bool { return strings.HasPrefix(text[i:], v.Value.Reveal()) })
+			if at < 0 {
+				want.WriteByte(text[i])
+				i++
+				continue
+			}
+			want.WriteString(dots)
+			i += len(secrets[at].Value.Reveal())
+		}
+		if got := model.NewRedactor(secrets).Text(text); got != want.String() {
+			t.Fatalf("%q: %q, want %q", text, got, want.String())
+		}
+	}
+}
+
+func TestRedactorLearns(t *testing.T) {
+	t.Parallel()
+	with := func(secret string) *model.Snapshot {
+		d := stdio("x")
+		d.Env = secretNamed("A", secret)
+		return snapshot(column("one", loads("a", d)))
+	}
+	var r model.Redactor
+	first, second := with("first-secret"), with("second-secret")
+	r.Learn(first)
+	r.Learn(first)
+	if got := r.Text("first-secret second-secret"); got != dots+" second-secret" {
+		t.Errorf("after the first: %q", got)
+	}
+	r.Learn(second)
+	if got := r.Text("first-secret second-secret"); got != dots+" "+dots {
+		t.Errorf("after the second: %q", got)
 	}
 }

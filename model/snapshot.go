@@ -304,22 +304,29 @@ func (s *Snapshot) HasErrors() bool {
 func (s *Snapshot) Secrets() []Variable {
 	var out []Variable
 	seen := map[*Definition]bool{}
-	add := func(d *Definition) {
-		if d == nil || seen[d] {
-			return
+	s.eachDefinition(func(d *Definition) {
+		if !seen[d] {
+			seen[d] = true
+			out = append(out, d.Secrets()...)
 		}
-		seen[d] = true
-		out = append(out, d.Secrets()...)
-	}
+	})
+	return out
+}
+
+// eachDefinition calls f for the definition of every entry, effective or waiting; for a shared one several times.
+func (s *Snapshot) eachDefinition(f func(*Definition)) {
 	for _, col := range s.Columns {
 		for _, c := range col.Cells {
-			add(c.Definition)
+			if c.Definition != nil {
+				f(c.Definition)
+			}
 			for i := range c.Pending {
-				add(c.Pending[i].Definition)
+				if d := c.Pending[i].Definition; d != nil {
+					f(d)
+				}
 			}
 		}
 	}
-	return out
 }
 
 // Difference is what changed between two snapshots.

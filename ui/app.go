@@ -101,7 +101,8 @@ type Model struct {
 	ctx      context.Context
 	stop     context.CancelFunc
 	snap     *model.Snapshot
-	redactor *model.Redactor
+	redactor model.Redactor
+	learnt   *model.Snapshot // whose secrets the redactor knows
 	note     string
 
 	w, h    int
@@ -278,7 +279,6 @@ func (m *Model) replace(s *model.Snapshot) tea.Cmd {
 func (m *Model) show(s *model.Snapshot) {
 	at := m.cursorKey()
 	m.snap = s
-	m.redactor = nil
 	m.columns = shownColumns(s)
 	m.tallies = make([]tally, len(s.Columns))
 	for i, col := range s.Columns {
@@ -383,8 +383,9 @@ func (m *Model) cell() *model.Cell {
 
 // text makes foreign text fit for the screen: one clean line without known secrets.
 func (m *Model) text(s string) string {
-	if m.redactor == nil {
-		m.redactor = model.NewRedactor(m.snap.Secrets())
+	if m.learnt != m.snap {
+		m.redactor.Learn(m.snap)
+		m.learnt = m.snap
 	}
 	return m.redactor.Text(model.Clean(s))
 }

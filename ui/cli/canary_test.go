@@ -235,7 +235,7 @@ func shownAnywhere(t *testing.T, s *model.Snapshot) map[string]string {
 	}
 	out["the line of a change"] = b.String()
 	b.Reset()
-	log := &logger{w: &b, now: func() time.Time { return s.At }}
+	log := newLogger(&b, func() time.Time { return s.At })
 	log.mask(s)
 	for _, v := range s.Secrets() {
 		log.printf("panic: %s\n\tat %s", v.Value.Reveal(), v.Value.Reveal())

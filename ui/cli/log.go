@@ -17,8 +17,8 @@ type logger struct {
 	mu       sync.Mutex
 	w        io.Writer
 	now      func() time.Time
-	snapshot *model.Snapshot // whose secrets are masked
-	redactor *model.Redactor // of the snapshot; nil when it has to be made
+	snapshot *model.Snapshot // whose secrets have to be learnt before the next event; nil: they are
+	redactor *model.Redactor
 }
 
 // openLog appends to the log file, if one is asked for. The file is readable by its owner only.
@@ -30,17 +30,21 @@ func openLog(path string) (log *logger, closeLog func() error, err error) {
 	if err != nil {
 		return nil, nil, &exitError{exitUsage, fmt.Errorf("open the log: %w", err)}
 	}
-	return &logger{w: f, now: time.Now}, f.Close, nil
+	return newLogger(f, time.Now), f.Close, nil
 }
 
-// mask hides the secrets of this snapshot from now on, and those of the environment.
+func newLogger(w io.Writer, now func() time.Time) *logger {
+	return &logger{w: w, now: now, redactor: model.NewRedactor(environmentSecrets(os.Environ()))}
+}
+
+// mask hides the secrets of this snapshot from now on.
 func (l *logger) mask(s *model.Snapshot) {
 	if l == nil {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.snapshot, l.redactor = s, nil
+	l.snapshot = s
 }
 
 // printf writes an event. Further lines of a text, such as a trace, are indented.
@@ -50,12 +54,9 @@ func (l *logger) printf(format string, args ...any) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.redactor == nil {
-		secrets := environmentSecrets(os.Environ())
-		if l.snapshot != nil {
-			secrets = append(secrets, l.snapshot.Secrets()...)
-		}
-		l.redactor = model.NewRedactor(secrets)
+	if l.snapshot != nil {
+		l.redactor.Learn(l.snapshot)
+		l.snapshot = nil
 	}
 	prefix := l.now().UTC().Format("2006-01-02T15:04:05.000Z ")
 	for _, line := range strings.Split(strings.TrimRight(fmt.Sprintf(format, args...), "\n"), "\n") {

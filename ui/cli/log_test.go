@@ -21,7 +21,7 @@ func TestLogIsMaskedAndOneLineAnEvent(t *testing.T) {
 	t.Parallel()
 	const first, second = "Cn7firstSecret0000", "Cn7secondSecret000"
 	var b bytes.Buffer
-	log := &logger{w: &b, now: func() time.Time { return time.Date(2026, 11, 30, 12, 41, 7, 5e6, time.UTC) }}
+	log := newLogger(&b, func() time.Time { return time.Date(2026, 11, 30, 12, 41, 7, 5e6, time.UTC) })
 	log.printf("before %s", "anything is known")
 	log.mask(secretSnapshot(first))
 	log.printf("one %s\x1b[31m", first)
@@ -76,7 +76,7 @@ func TestPanicOfTheScreenIsLoggedMaskedAndEndsIt(t *testing.T) {
 	const secret = "Cn7panicSecret0000"
 	for _, where := range []string{"Init", "Update", "View"} {
 		var b bytes.Buffer
-		log := &logger{w: &b, now: time.Now}
+		log := newLogger(&b, time.Now)
 		log.mask(secretSnapshot(secret))
 		quit := make(chan struct{})
 		guard := &panicGuard{Model: panicking{where, "boom " + secret}, log: log, quit: func() { close(quit) }}
