@@ -444,9 +444,14 @@ func copilotMapping(v jsonc.Value) bool {
 // copilotURL tells whether a text is a URL by itself: it has a scheme, and the schemes of the web need a host.
 func copilotURL(v jsonc.Value) bool {
 	text, ok := v.Str()
+	return ok && absoluteURL(text)
+}
+
+// absoluteURL tells whether the URL class of browsers and Node takes a text without a base.
+func absoluteURL(text string) bool {
 	text = strings.TrimFunc(text, func(r rune) bool { return r <= ' ' })
 	scheme, rest, found := strings.Cut(text, ":")
-	if !ok || !found || !urlScheme.MatchString(scheme) {
+	if !found || !urlScheme.MatchString(scheme) {
 		return false
 	}
 	if !slices.Contains([]string{"http", "https", "ws", "wss", "ftp"}, strings.ToLower(scheme)) {

@@ -62,8 +62,13 @@ func All() []Harness {
 		geminiCLI(),
 		cursorCLI(),
 		openCode(),
+		claudeDesktop(),
 		copilotCLI(),
 		qwenCode(),
+		windsurf(),
+		clineExtension(),
+		antigravity(),
+		factoryDroid(),
 	}
 }
 
