@@ -23,6 +23,7 @@ func antigravity() Harness {
 		Resolve:  resolveAntigravity,
 		Launch:   LaunchRules{Class: EnvironmentFull},
 		Sessions: SessionRules{Reload: "refresh the servers in Antigravity's list of MCP servers"},
+		Toggle:   entrySwitch(strictJSON, "disabled", true, "mcpServers"),
 	}
 }
 
@@ -74,12 +75,12 @@ func antigravityEntry(m plainMember) plainEntry {
 	switch {
 	case remote:
 		e.Definition = remoteDefinition(v, plainTransport(v), urlKey)
-		bad, why = cursorMisfit(v, []cursorCheck{{urlKey, true, "a text", cursorText}, plainHeaders})
+		bad, why = misfit(v, []valueCheck{{urlKey, true, "a text", isText}, plainHeaders})
 	case !v.Get("command").Exists():
 		bad, why = v, "it has neither command nor serverUrl"
 	default:
 		e.Definition = stdioDefinition(v)
-		bad, why = cursorMisfit(v, plainStdioShape)
+		bad, why = misfit(v, plainStdioShape)
 	}
 	if why != "" {
 		e.fault = m.invalid(bad, "%s", why)

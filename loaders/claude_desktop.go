@@ -57,7 +57,7 @@ func claudeDesktopEntry(m plainMember) plainEntry {
 		return e
 	}
 	e.Definition = stdioDefinition(v)
-	if bad, why := cursorMisfit(v, plainStdioShape); why != "" {
+	if bad, why := misfit(v, plainStdioShape); why != "" {
 		e.fault = m.skipped(bad, "%s: Claude Desktop leaves the entry out", why)
 	} else if e.Definition.Command == "" {
 		e.fault = m.invalid(v.Get("command"), "the command is empty: there is nothing to start")

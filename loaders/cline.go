@@ -28,6 +28,7 @@ func clineExtension() Harness {
 			Fill:    clineReferences.launchFill,
 		},
 		Sessions: SessionRules{Reload: "Cline reads the file again by itself"},
+		Toggle:   entrySwitch(strictJSON, "disabled", true, "mcpServers"),
 	}
 }
 
@@ -89,9 +90,9 @@ func resolveCline(env *Env, r *Reader) Result {
 }
 
 // clineShape holds the checks that every form of an entry shares.
-var clineShape = []cursorCheck{
-	{"autoApprove", false, "a list of texts", cursorTexts},
-	{"disabled", false, "true or false", copilotFlag},
+var clineShape = []valueCheck{
+	{"autoApprove", false, "a list of texts", isTextList},
+	{"disabled", false, "true or false", isFlag},
 	{"timeout", false, "a number of seconds from 1 on", clineTimeout},
 }
 
@@ -104,31 +105,31 @@ func clineTimeout(v jsonc.Value) bool {
 type clineForm struct {
 	body      jsonc.Value
 	transport model.Transport
-	shape     []cursorCheck
+	shape     []valueCheck
 }
 
 // clineForms lists the forms in the order in which Cline tries them: the nested ones, then stdio, then SSE before HTTP, so
 // that a url without a type is SSE.
 func clineForms(env *Env, v jsonc.Value) []clineForm {
-	url := cursorCheck{"url", true, "a URL", func(u jsonc.Value) bool {
+	url := valueCheck{"url", true, "a URL", func(u jsonc.Value) bool {
 		text, ok := u.Str()
 		filled, _ := clineReferences.fill(env, text)
 		return ok && absoluteURL(filled)
 	}}
-	command := cursorCheck{"command", true, "a text that is not empty", func(c jsonc.Value) bool { s, ok := c.Str(); return ok && s != "" }}
-	typed := func(word string, required bool) cursorCheck {
-		return cursorCheck{"type", required, "stdio, sse or streamableHttp, as the entry is", cursorWord(word)}
+	command := valueCheck{"command", true, "a text that is not empty", func(c jsonc.Value) bool { s, ok := c.Str(); return ok && s != "" }}
+	typed := func(word string, required bool) valueCheck {
+		return valueCheck{"type", required, "stdio, sse or streamableHttp, as the entry is", isWord(word)}
 	}
 	rest := plainStdioShape[1:]
-	stdio := append([]cursorCheck{plainStdioShape[0], {"url", false, "a text", cursorText}, plainHeaders}, rest...)
-	remote := []cursorCheck{url, plainHeaders, {"command", false, "a text", cursorText}, rest[0], rest[1]}
+	stdio := append([]valueCheck{plainStdioShape[0], {"url", false, "a text", isText}, plainHeaders}, rest...)
+	remote := []valueCheck{url, plainHeaders, {"command", false, "a text", isText}, rest[0], rest[1]}
 	nested := v.Get("transport")
 	var forms []clineForm
 	if nested.Kind() == jsonc.Object {
 		forms = []clineForm{
-			{nested, model.TransportStdio, append([]cursorCheck{command, typed("stdio", true)}, rest...)},
-			{nested, model.TransportSSE, []cursorCheck{url, plainHeaders, typed("sse", true)}},
-			{nested, model.TransportHTTP, []cursorCheck{url, plainHeaders, typed("streamableHttp", true)}},
+			{nested, model.TransportStdio, append([]valueCheck{command, typed("stdio", true)}, rest...)},
+			{nested, model.TransportSSE, []valueCheck{url, plainHeaders, typed("sse", true)}},
+			{nested, model.TransportHTTP, []valueCheck{url, plainHeaders, typed("streamableHttp", true)}},
 		}
 	}
 	return append(forms,
@@ -159,7 +160,7 @@ func clineEntry(env *Env, m plainMember) plainEntry {
 		return e
 	}
 	forms := clineForms(env, v)
-	at := slices.IndexFunc(forms, func(f clineForm) bool { _, why := cursorMisfit(f.body, f.shape); return why == "" })
+	at := slices.IndexFunc(forms, func(f clineForm) bool { _, why := misfit(f.body, f.shape); return why == "" })
 	if at < 0 {
 		at = closest(forms)
 	}
@@ -168,9 +169,9 @@ func clineEntry(env *Env, m plainMember) plainEntry {
 	if f.transport.Remote() {
 		e.Definition = remoteDefinition(f.body, f.transport, "url")
 	}
-	bad, why := cursorMisfit(f.body, f.shape)
+	bad, why := misfit(f.body, f.shape)
 	if why == "" {
-		bad, why = cursorMisfit(v, clineShape)
+		bad, why = misfit(v, clineShape)
 	}
 	if why != "" {
 		e.fault = m.invalid(bad, "%s", why)

@@ -21,6 +21,7 @@ func factoryDroid() Harness {
 		Resolve:  resolveDroid,
 		Launch:   LaunchRules{Class: EnvironmentFull, ToolName: joinToolName("", "___")},
 		Sessions: SessionRules{Programs: []string{"droid"}, Packages: []string{"node_modules/droid/"}, Not: []string{"mcp", "exec", "daemon"}, Reload: "type /mcp there, or restart Droid"},
+		Toggle:   entrySwitch(strictJSON, "disabled", true, "mcpServers"),
 	}
 }
 
@@ -83,10 +84,10 @@ func droidEntry(m plainMember) plainEntry {
 		if typ == "sse" {
 			e.Definition.Transport = model.TransportSSE
 		}
-		bad, why = cursorMisfit(v, []cursorCheck{{"url", true, "a text", cursorText}, plainHeaders})
+		bad, why = misfit(v, []valueCheck{{"url", true, "a text", isText}, plainHeaders})
 	case "stdio", "":
 		e.Definition = stdioDefinition(v)
-		bad, why = cursorMisfit(v, plainStdioShape)
+		bad, why = misfit(v, plainStdioShape)
 		if !v.Get("command").Exists() && v.Get("url").Exists() {
 			bad, why = v.Get("url"), `a url without "type": "http" is read as a program to start, and there is no command`
 			m.find(&e, model.FindingURLWithoutType, v.Get("url"), `the url needs "type": "http"`)

@@ -321,13 +321,13 @@ func remoteDefinition(v jsonc.Value, t model.Transport, urlKey string) *model.De
 
 // plainShapes are the checks of most harnesses.
 var (
-	plainStdioShape = []cursorCheck{
-		{"command", true, "a text", cursorText},
-		{"args", false, "a list of texts", cursorTexts},
-		{"env", false, "an object of texts", cursorTextMap},
-		{"cwd", false, "a text", cursorText},
+	plainStdioShape = []valueCheck{
+		{"command", true, "a text", isText},
+		{"args", false, "a list of texts", isTextList},
+		{"env", false, "an object of texts", isTextMap},
+		{"cwd", false, "a text", isText},
 	}
-	plainHeaders = cursorCheck{"headers", false, "an object of texts", cursorTextMap}
+	plainHeaders = valueCheck{"headers", false, "an object of texts", isTextMap}
 )
 
 // limit reads a number of units as the limit of a start; what is no number, or longer than a day, is none.

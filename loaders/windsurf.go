@@ -27,6 +27,7 @@ func windsurf() Harness {
 			},
 		},
 		Sessions: SessionRules{Reload: "refresh the servers in Windsurf's list of plugins"},
+		Toggle:   entrySwitch(strictJSON, "disabled", true, "mcpServers"),
 	}
 }
 
@@ -70,12 +71,12 @@ func windsurfEntry(env *Env, m plainMember) plainEntry {
 	switch {
 	case remote:
 		e.Definition = remoteDefinition(v, plainTransport(v), urlKey)
-		bad, why = cursorMisfit(v, []cursorCheck{{urlKey, true, "a text", cursorText}, plainHeaders})
+		bad, why = misfit(v, []valueCheck{{urlKey, true, "a text", isText}, plainHeaders})
 	case !v.Get("command").Exists():
 		bad, why = v, "it has neither command nor serverUrl"
 	default:
 		e.Definition = stdioDefinition(v)
-		bad, why = cursorMisfit(v, plainStdioShape)
+		bad, why = misfit(v, plainStdioShape)
 	}
 	if why != "" {
 		e.fault = m.invalid(bad, "%s", why)
