@@ -118,6 +118,9 @@ func TestOlderWebServer(t *testing.T) {
 	if got := s.header(0, "Accept"); !strings.Contains(got, "application/json") || !strings.Contains(got, "text/event-stream") {
 		t.Errorf("accept %q", got)
 	}
+	if got := s.header(0, "Mcp-Session-Id") + s.header(1, "Mcp-Session-Id"); got != "" {
+		t.Errorf("session %q before there was one", got)
+	}
 	if got := s.header(3, "Mcp-Session-Id"); got != "s1" {
 		t.Errorf("session %q", got)
 	}
@@ -594,7 +597,7 @@ func TestSSE(t *testing.T) {
 	t.Cleanup(s.Close)
 	reachSSE := func(url string) *Result {
 		o := quick()
-		o.Timeout = 3 * time.Second
+		o.Timeout = 2 * time.Second
 		r := List(context.Background(), Target{Transport: model.TransportSSE, URL: url, Headers: []Header{{"Authorization", "Bearer t"}}}, o)
 		checkResult(t, r)
 		return r

@@ -124,9 +124,10 @@ func TestMasker(t *testing.T) {
 	m := newMasker(Target{
 		Transport: model.TransportHTTP, URL: "https://user:hunter2222@h.example/mcp/Zx81kAAsecret?key=querysecret",
 		Headers: []Header{{"Authorization", "Bearer headersecret"}},
+		Secrets: []model.Variable{{Name: "DATABASE_URL", Value: model.NewSecret("postgres://app:dbpassword1@db.example/shop?sslkey=dbquery99")}},
 		Env:     []string{"GIT_AUTHOR_NAME=Ann Example", "XDG_SESSION_TYPE=wayland", "MODE=production", "SESSION_TOKEN=envsecret"},
 	})
-	for _, s := range []string{"hunter2222", "Zx81kAAsecret", "querysecret", "headersecret", "envsecret",
+	for _, s := range []string{"hunter2222", "Zx81kAAsecret", "querysecret", "headersecret", "envsecret", "dbpassword1", "dbquery99",
 		base64.StdEncoding.EncodeToString([]byte("headersecret")), url.QueryEscape("headersecret"), "\x1b[1mheader\x1b[0msecret", "header\x1b]0;x\x07secret"} {
 		if got := m.text("a " + s + " b"); got != "a "+model.Dots+" b" {
 			t.Errorf("%q becomes %q", s, got)
