@@ -174,7 +174,6 @@ func playFake(script string) {
 		os.Stderr.WriteString("loading\nfatal: NOTION_TOKEN is not set\n\n")
 		os.Exit(number)
 	case "abort":
-		signal.Reset(syscall.SIGKILL)
 		p, _ := os.FindProcess(os.Getpid())
 		_ = p.Kill()
 		pause(5000)
