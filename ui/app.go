@@ -20,7 +20,8 @@ type Source interface {
 // Change is what a source reports.
 type Change struct {
 	Snapshot *model.Snapshot
-	Note     string // why files are polled, or ""
+	Note     string   // why files are polled, or ""
+	Columns  *Columns // other columns were chosen elsewhere; nil: as they were
 }
 
 // Options are what the program is started with.
@@ -35,6 +36,11 @@ type Options struct {
 	Launcher Launcher
 	// Switcher flips switches and gives consent; nil: nothing can be written.
 	Switcher Switcher
+	// Columns are the columns that were chosen the last time; SaveColumns remembers others, nil: nothing does.
+	Columns     Columns
+	SaveColumns func(Columns) error
+	// Folders knows other folders; nil: there are none.
+	Folders Folders
 	// Editor makes the command that opens a file at a line; nil: there is none.
 	Editor func(path string, line, column int) tea.ExecCommand
 	// Copy puts a text on the clipboard and says how.
@@ -62,6 +68,8 @@ const (
 	overlayHelp
 	overlayPalette
 	overlayFilter
+	overlayColumns
+	overlayFolders
 )
 
 type zoomKind uint8
@@ -124,6 +132,9 @@ type Model struct {
 	output     outputView
 	dialog     *dialog
 	spinning   bool
+	prefs      Columns
+	columnRow  int
+	picker     folderPicker
 
 	skipSwitches bool // single switches in one's own files are not asked for any more in this run
 	palette      palette
@@ -154,7 +165,7 @@ func New(o Options) *Model {
 		o.Log = func(string, ...any) {}
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	m := &Model{o: o, keys: newKeyTable(o.ReadOnly), ctx: ctx, stop: stop, changed: map[model.CellKey]time.Time{}, canvas: newCanvas(0, 0)}
+	m := &Model{o: o, keys: newKeyTable(o.ReadOnly), ctx: ctx, stop: stop, changed: map[model.CellKey]time.Time{}, canvas: newCanvas(0, 0), prefs: o.Columns}
 	m.show(o.Snapshot)
 	return m
 }
@@ -168,7 +179,7 @@ type (
 		change Change
 		ok     bool
 	}
-	rereadMsg struct{ snapshot *model.Snapshot }
+	rereadMsg struct{}
 	wakeMsg   struct{}
 	editorMsg struct{ err error }
 	copiedMsg struct {
@@ -214,6 +225,9 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			return m, nil
 		}
 		m.note = msg.change.Note
+		if msg.change.Columns != nil {
+			m.setColumns(*msg.change.Columns)
+		}
 		return m, tea.Batch(m.replace(msg.change.Snapshot), m.waitForChange(), m.spin())
 	case rereadMsg:
 		m.say([]run{{"✓ ", roleOK}, {"files read again", roleText}}, copiedFor)
@@ -229,6 +243,24 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case spinMsg:
 		m.spinning = false
 		return m, m.spin()
+	case columnsSavedMsg:
+		if msg.err != nil {
+			m.fail("the columns are not remembered: " + msg.err.Error())
+		}
+		return m, nil
+	case foldersMsg:
+		m.picker.folders = msg.folders
+		return m, m.countNext()
+	case folderCountedMsg:
+		return m, m.folderCounted(msg.folder)
+	case completedMsg:
+		m.picker.typed.text = msg.text
+		return m, nil
+	case folderOpenedMsg:
+		if msg.err != nil {
+			m.fail(msg.err.Error())
+		}
+		return m, nil
 	case wakeMsg:
 		return m, m.expire()
 	case editorMsg:
@@ -279,7 +311,7 @@ func (m *Model) replace(s *model.Snapshot) tea.Cmd {
 func (m *Model) show(s *model.Snapshot) {
 	at := m.cursorKey()
 	m.snap = s
-	m.columns = shownColumns(s)
+	m.columns = m.prefs.pick(s)
 	m.tallies = make([]tally, len(s.Columns))
 	for i, col := range s.Columns {
 		m.tallies[i] = newTally(col)
@@ -287,22 +319,6 @@ func (m *Model) show(s *model.Snapshot) {
 	m.lines = order(s, parseFilter(m.filterText), m.sort, m.columns)
 	m.longest, m.waiting = m.longestName(), m.anyWaits()
 	m.seek(at)
-}
-
-// shownColumns are the harnesses that are on this machine; all of them where none is.
-func shownColumns(s *model.Snapshot) []int {
-	var out []int
-	for i, c := range s.Columns {
-		if c.Present {
-			out = append(out, i)
-		}
-	}
-	if len(out) == 0 {
-		for i := range s.Columns {
-			out = append(out, i)
-		}
-	}
-	return out
 }
 
 // cursorKey names what the cursor is on: the harness ("" on a name) and the server (named false on a heading).

@@ -33,6 +33,10 @@ func (m *Model) key(k tea.KeyMsg) tea.Cmd {
 		return m.paletteKey(k)
 	case overlayHelp:
 		return m.helpKey(a, k)
+	case overlayColumns:
+		return m.columnsKey(a, k)
+	case overlayFolders:
+		return m.foldersKey(k)
 	}
 	if a == actionNone {
 		return nil
@@ -90,6 +94,10 @@ func (m *Model) act(a action) tea.Cmd {
 		default:
 			m.zoom = zoomGrid
 		}
+	case actionColumns:
+		m.overlay, m.columnRow = overlayColumns, 0
+	case actionFolder:
+		return m.openFolders()
 	case actionTools:
 		if m.view == viewTools {
 			m.view = viewGrid
@@ -226,6 +234,10 @@ func (m *Model) against(a action) string {
 		}
 		if a == actionLaunch {
 			return m.againstLaunch()
+		}
+	case actionFolder:
+		if m.o.Folders == nil {
+			return "there is no other folder here"
 		}
 	case actionTools:
 		if len(m.toolCells()) == 0 {
@@ -570,7 +582,7 @@ func (m *Model) mouse(e tea.MouseMsg) tea.Cmd {
 	if m.dialog != nil {
 		return m.dialogMouse(e)
 	}
-	if e.Action != tea.MouseActionPress || m.overlay == overlayPalette || m.overlay == overlayFilter {
+	if e.Action != tea.MouseActionPress || m.overlay == overlayPalette || m.overlay == overlayFilter || m.overlay == overlayColumns || m.overlay == overlayFolders {
 		return nil
 	}
 	switch e.Button {

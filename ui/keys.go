@@ -21,6 +21,8 @@ const (
 	actionEnter
 	actionBack
 	actionZoom
+	actionColumns
+	actionFolder
 	actionTools
 	actionOutput
 	actionToggle
@@ -100,6 +102,8 @@ func bindings() []binding {
 		{actionTools, []string{"t"}, "t", "tools", "Show the tools", false},
 		{actionOutput, []string{"o"}, "o", "output", "Show output and protocol of the launch", false},
 		{actionFiles, []string{"f"}, "f", "files", "Show the files of the harness", false},
+		{actionColumns, []string{"H"}, "H", "harnesses", "Show, hide and order the harness columns", false},
+		{actionFolder, []string{"P"}, "P", "folder", "Look at another folder", false},
 		{actionFilter, []string{"/"}, "/", "filter", "Filter the servers", false},
 		{actionSort, []string{"s"}, "s", "sort", "Sort by name or by severity", false},
 		{actionReread, []string{"r"}, "r", "read again", "Read the files of this harness again", false},
@@ -135,6 +139,8 @@ func helpRows() []helpRow {
 		{groupLook, "f", "files of the harness", []action{actionFiles}},
 		{groupLook, "/", "filter", []action{actionFilter}},
 		{groupLook, "s", "sort", []action{actionSort}},
+		{groupLook, "H", "harness columns", []action{actionColumns}},
+		{groupLook, "P", "another folder", []action{actionFolder}},
 		{groupLook, "r R", "read column, all", []action{actionReread, actionRereadAll}},
 		{groupAct, "space", "flip the switch", []action{actionToggle}},
 		{groupAct, "a A", "approve, revoke", []action{actionApprove, actionRevoke}},

@@ -41,6 +41,10 @@ func (m *Model) View() string {
 			m.drawPalette(c)
 		case overlayFilter:
 			m.drawFilter(c)
+		case overlayColumns:
+			m.drawColumns(c)
+		case overlayFolders:
+			m.drawFolders(c)
 		}
 		if m.dialog != nil {
 			m.drawDialog(c)
