@@ -30,6 +30,7 @@ func claudeCode() Harness {
 			},
 		},
 		Resolve: resolveClaude,
+		Folders: foldersOfClaude,
 		Sessions: SessionRules{Programs: []string{"claude"}, Packages: []string{"@anthropic-ai/claude-code"}, Not: []string{"mcp", "doctor", "update", "install", "config", "plugin", "setup-token"},
 			Reload: "type /mcp there and reconnect, or restart it"},
 		Toggle:  toggleClaude,

@@ -32,6 +32,7 @@ func codexCLI() Harness {
 			},
 		},
 		Resolve: resolveCodex,
+		Folders: foldersOfCodex,
 		Launch: LaunchRules{
 			Class:    EnvironmentShort,
 			Inherit:  inheritCodex,

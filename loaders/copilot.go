@@ -29,6 +29,7 @@ func copilotCLI() Harness {
 			},
 		},
 		Resolve: resolveCopilot,
+		Folders: foldersOfCopilot,
 		Shares:  []string{".mcp.json"},
 		Launch: LaunchRules{
 			Class:    EnvironmentFull,

@@ -143,3 +143,14 @@ func typeWord(v jsonc.Value) string {
 		return "missing"
 	}
 }
+
+// memberNames are the names of an object's members, each once.
+func memberNames(members []jsonc.Member) []string {
+	out := make([]string, 0, len(members))
+	for _, m := range members {
+		if !m.Shadowed {
+			out = append(out, m.Key)
+		}
+	}
+	return out
+}

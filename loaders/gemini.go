@@ -30,6 +30,7 @@ func geminiCLI() Harness {
 			},
 		},
 		Resolve:  resolveGemini,
+		Folders:  foldersOfTrustFile("GEMINI_CLI_TRUSTED_FOLDERS_PATH", ".gemini/trustedFolders.json"),
 		Sessions: SessionRules{Programs: []string{"gemini"}, Packages: []string{"@google/gemini-cli"}, Not: []string{"mcp", "extensions"}, Reload: "restart Gemini CLI there"},
 		Toggle:   toggleGemini,
 		Approve:  approveGemini,

@@ -236,7 +236,7 @@ func Column(h Harness, res Result, r *Reader) *model.Column {
 	c := &model.Column{Harness: h.Harness, Files: r.Files(), Notes: res.Notes, Cells: res.Cells, Broken: res.Broken,
 		Untrusted: res.Untrusted, Present: res.Present}
 	for _, f := range c.Files {
-		if f.Status != model.FileAbsent && !shared(h, f.Path) {
+		if f.Status != model.FileAbsent && f.Status != model.FileIgnored && !shared(h, f.Path) {
 			c.Present = true
 		}
 	}

@@ -27,6 +27,7 @@ func qwenCode() Harness {
 			},
 		},
 		Resolve: resolveQwen,
+		Folders: foldersOfTrustFile("QWEN_CODE_TRUSTED_FOLDERS_PATH", ".qwen/trustedFolders.json"),
 		Shares:  []string{".mcp.json"},
 		Launch: LaunchRules{
 			Class:    EnvironmentFull,

@@ -16,6 +16,9 @@ type Harness struct {
 	// server. It must look at nothing but env and r.
 	Resolve func(env *Env, r *Reader) Result
 
+	// Folders returns the folders that the harness's own files name, as projects or as trusted; nil: none do.
+	Folders func(env *Env, r *Reader) []string
+
 	// Shares are files of other harnesses that this one reads as well, as ends of slash paths (".mcp.json"): that they
 	// exist does not show that this harness is on the machine.
 	Shares []string

@@ -292,6 +292,13 @@ func (m *Model) replace(s *model.Snapshot) tea.Cmd {
 		return nil
 	}
 	before := m.snap
+	if before != nil && before.Project != s.Project { // another folder: nothing of it changed
+		m.cursor, m.top, m.first, m.view, m.zoom, m.paneFocus = position{}, 0, 0, viewGrid, zoomNone, false
+		clear(m.changed)
+		m.show(s)
+		m.addEvent(event{m.o.Now(), "·", roleDim, "looking at " + model.Clean(model.Tilde(s.Project, s.Home)), ""})
+		return nil
+	}
 	diff := model.Diff(before, s)
 	now := m.o.Now()
 	m.show(s)

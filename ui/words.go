@@ -29,7 +29,7 @@ func shortPath(p, project, home string) string {
 	if strings.HasPrefix(p, "$") {
 		return p
 	}
-	if rel, err := filepath.Rel(project, p); err == nil && rel != "." && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+	if rel, err := filepath.Rel(project, p); project != home && err == nil && rel != "." && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
 		return model.Clean(rel)
 	}
 	return model.Clean(model.Tilde(p, home))

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"runtime"
 	"slices"
 	"sort"
@@ -388,7 +389,7 @@ func (l *launcher) run(ctx context.Context, launch *loaders.Launch, run *running
 	for _, h := range launch.Headers {
 		target.Headers = append(target.Headers, mcpclient.Header{Name: h.Name, Value: h.Value.Reveal()})
 	}
-	return mcpclient.List(ctx, target, mcpclient.Options{Timeout: l.timeout, Registry: l.registry, Version: version(), Clock: l.env.Now,
+	return mcpclient.List(ctx, target, mcpclient.Options{Timeout: l.timeout, Registry: l.registry, Proxy: http.ProxyFromEnvironment, Version: version(), Clock: l.env.Now,
 		Progress: func(e mcpclient.Event) {
 			line := progressLine(l.env.Now().Sub(run.since), e)
 			l.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -14,13 +15,23 @@ import (
 	"fusebox/watch"
 )
 
-// live joins loader, watcher and launcher: changed paths and results in, snapshots out.
+// workspace is everything that is about one folder.
+type workspace struct {
+	env      *loaders.Env
+	loader   *loaders.Loader
+	launcher *launcher
+	reloads  *reloads
+	switcher *switcher
+}
+
+// live joins loader, watcher and launcher: changed paths and results in, snapshots out. The folder that it is about may
+// change.
 type live struct {
-	loader     *loaders.Loader
+	current    atomic.Pointer[workspace]
+	opened     chan *workspace // another folder, read already
 	log        *logger
 	watcher    *watch.Watcher
-	launcher   *launcher
-	reloads    *reloads
+	prefs      *columnPrefs                   // nil: the columns are not remembered
 	files      *model.Snapshot                // the newest from files alone
 	last       *model.Snapshot                // the newest that was given out
 	shown      atomic.Pointer[model.Snapshot] // the same, for others
@@ -34,7 +45,8 @@ const progressEvery = 100 * time.Millisecond
 
 // newLive reads everything once and starts to watch.
 func newLive(s *session, launcher *launcher, reloads *reloads) *live {
-	l := &live{loader: s.loader, log: s.log, watcher: watch.New(watch.Options{}), launcher: launcher, reloads: reloads, watched: map[string]bool{}}
+	l := &live{opened: make(chan *workspace, 1), log: s.log, watcher: watch.New(watch.Options{}), watched: map[string]bool{}}
+	l.current.Store(&workspace{env: s.env, loader: s.loader, launcher: launcher, reloads: reloads})
 	l.files = s.load()
 	l.last, l.generation = l.files, l.files.Generation
 	l.shown.Store(l.last)
@@ -44,10 +56,21 @@ func newLive(s *session, launcher *launcher, reloads *reloads) *live {
 	return l
 }
 
+// open makes the panel be about another workspace, which was read already. What runs in the old one is ended.
+func (l *live) open(w *workspace) {
+	old := l.current.Swap(w)
+	l.log.printf("folder %s", w.env.Project)
+	go old.launcher.Close()
+	l.opened <- w
+}
+
 // follow watches what the last look read. A path that is new to the watcher is looked at once more: it may have changed in
 // between.
 func (l *live) follow() {
-	paths := l.loader.Paths()
+	paths := l.current.Load().loader.Paths()
+	if l.prefs != nil {
+		paths = append(paths, l.prefs.path)
+	}
 	var added []string
 	now := make(map[string]bool, len(paths))
 	for _, p := range paths {
@@ -66,7 +89,8 @@ func (l *live) follow() {
 // show lays what launches showed over the newest files.
 func (l *live) show() *model.Snapshot {
 	l.generation++
-	s := l.reloads.lay(l.launcher.lay(l.files, l.generation), l.generation)
+	w := l.current.Load()
+	s := w.reloads.lay(w.launcher.lay(l.files, l.generation), l.generation)
 	if s.Generation != l.generation { // from files alone: numbered by the loader
 		renumbered := *s
 		renumbered.Generation = l.generation
@@ -80,15 +104,16 @@ func (l *live) show() *model.Snapshot {
 // Wait returns the next change of what is shown.
 func (l *live) Wait(ctx context.Context) (ui.Change, bool) {
 	for {
+		w := l.current.Load()
 		var sessions <-chan time.Time
-		if in, ok := l.reloads.next(time.Now()); ok {
+		if in, ok := w.reloads.next(time.Now()); ok {
 			sessions = time.After(in)
 		}
 		select {
 		case <-ctx.Done():
 			return ui.Change{}, false
 		case now := <-sessions:
-			if l.reloads.look(ctx, now) {
+			if w.reloads.look(ctx, now) {
 				return ui.Change{Snapshot: l.show(), Note: l.note}, true
 			}
 		case batch, ok := <-l.watcher.Batches():
@@ -96,20 +121,25 @@ func (l *live) Wait(ctx context.Context) (ui.Change, bool) {
 				return ui.Change{}, false
 			}
 			start := time.Now()
-			snapshot, again := l.loader.Reload(batch.Paths)
+			snapshot, again := w.loader.Reload(batch.Paths)
 			took := time.Since(start)
 			l.follow()
 			if len(again) > 0 {
 				l.watcher.Again(again, loaders.SettleTime)
 			}
 			l.logReload(snapshot, batch, again, took)
-			if snapshot == l.files && batch.Note == l.note {
+			columns := l.changedColumns(batch.Paths)
+			if snapshot == l.files && batch.Note == l.note && columns == nil {
 				continue
 			}
-			l.reloads.observe(l.files, snapshot, time.Now())
+			w.reloads.observe(l.files, snapshot, time.Now())
 			l.files, l.note = snapshot, batch.Note
-			return ui.Change{Snapshot: l.show(), Note: batch.Note}, true
-		case <-l.launcher.changed:
+			return ui.Change{Snapshot: l.show(), Note: batch.Note, Columns: columns}, true
+		case w := <-l.opened:
+			l.files = w.loader.Snapshot()
+			l.follow()
+			return ui.Change{Snapshot: l.show(), Note: l.note}, true
+		case <-w.launcher.changed:
 			if wait := progressEvery - time.Since(l.drawn); wait > 0 {
 				select {
 				case <-ctx.Done():
@@ -118,13 +148,24 @@ func (l *live) Wait(ctx context.Context) (ui.Change, bool) {
 				}
 			}
 			l.drawn = time.Now()
-			if snapshot := l.loader.Snapshot(); snapshot != l.files {
-				l.reloads.observe(l.files, snapshot, time.Now())
+			if w != l.current.Load() {
+				continue // a result for the folder before
+			}
+			if snapshot := w.loader.Snapshot(); snapshot != l.files {
+				w.reloads.observe(l.files, snapshot, time.Now())
 				l.files = snapshot
 			}
 			return ui.Change{Snapshot: l.show(), Note: l.note}, true
 		}
 	}
+}
+
+// changedColumns reads the chosen columns again when their file is among the paths; nil when it is not, or says the same.
+func (l *live) changedColumns(paths []string) *ui.Columns {
+	if l.prefs == nil || !slices.Contains(paths, l.prefs.path) {
+		return nil
+	}
+	return l.prefs.reload(l.log)
 }
 
 // logReload notes which paths changed, what came of it, and what the watcher says.
@@ -156,12 +197,13 @@ func noteOfWatcher(note string) string { return cmp.Or(note, "file events are ba
 
 // Reread reads files again now. What it finds is given out by Wait.
 func (l *live) Reread(ids ...model.HarnessID) {
-	l.loader.Reread(ids...)
-	l.launcher.signal()
+	w := l.current.Load()
+	w.loader.Reread(ids...)
+	w.launcher.signal()
 }
 
 // Close ends what was launched and stops watching.
 func (l *live) Close() error {
-	l.launcher.Close()
+	l.current.Load().launcher.Close()
 	return l.watcher.Close()
 }

@@ -56,11 +56,18 @@ func runPanel(s Streams, o options, p panelOptions) error {
 	}
 	defer session.end()
 	defer session.logPanic()
-	launcher := newLauncher(session.env, loaders.All(), o.timeout)
-	source := newLive(session, launcher, newReloads(session.env, loaders.All(), p.noSessions || o.demo))
+	lookForSessions := !p.noSessions && !o.demo
+	source := newLive(session, newLauncher(session.env, loaders.All(), o.timeout), newReloads(session.env, loaders.All(), !lookForSessions))
+	source.current.Load().switcher = newSwitcher(session.env, loaders.All(), session.log, source.shown.Load)
 	defer source.Close()
+	prefs, columns := newColumnPrefs(session.env, session.log)
+	source.prefs = prefs
+	source.follow()
 	screen := ui.New(ui.Options{
-		Snapshot: source.last, Source: source, Launcher: launcher, Switcher: newSwitcher(session.env, loaders.All(), session.log, source.shown.Load), Theme: theme, ASCII: p.ascii || asciiLocale(os.Getenv, runtime.GOOS), ReadOnly: p.readOnly, Log: session.log.printf,
+		Snapshot: source.last, Source: source, Launcher: currentLauncher{source}, Switcher: currentSwitcher{source},
+		Columns: columns, SaveColumns: prefs.save,
+		Folders: &folders{live: source, harnesses: loaders.All(), timeout: o.timeout, sessions: lookForSessions, log: session.log},
+		Theme:   theme, ASCII: p.ascii || asciiLocale(os.Getenv, runtime.GOOS), ReadOnly: p.readOnly, Log: session.log.printf,
 		Editor: func(path string, line, column int) tea.ExecCommand {
 			name, args := editor.Command(os.Getenv, runtime.GOOS, path, line, column)
 			return &guestCommand{Cmd: exec.Command(name, args...), terminal: keys.Terminal(), lent: &session.lent}
