@@ -111,7 +111,7 @@ func (l *Loader) reload(changed []string, affected func(int) bool, believe bool)
 				after.touched[p] = struct{}{}
 			}
 		}
-		if sameColumn(before.column, after.column) {
+		if after.column.KeepCells(before.column) && sameBesideCells(before.column, after.column) {
 			after.column = before.column
 		} else {
 			replaced = true
@@ -263,17 +263,8 @@ func brokenFiles(c *model.Column) []string {
 	return out
 }
 
-// sameColumn tells whether two columns show the same.
-func sameColumn(a, b *model.Column) bool {
-	if a.Present != b.Present || a.Untrusted != b.Untrusted || a.Stale != b.Stale || (a.Broken == nil) != (b.Broken == nil) ||
-		a.Broken != nil && *a.Broken != *b.Broken || !slices.Equal(a.Files, b.Files) || !slices.Equal(a.Notes, b.Notes) ||
-		len(a.Cells) != len(b.Cells) {
-		return false
-	}
-	for i := range a.Cells {
-		if a.Cells[i] != b.Cells[i] && !a.Cells[i].LooksLike(b.Cells[i]) {
-			return false
-		}
-	}
-	return true
+// sameBesideCells tells whether two columns show the same in everything but their cells.
+func sameBesideCells(a, b *model.Column) bool {
+	return a.Present == b.Present && a.Untrusted == b.Untrusted && a.Stale == b.Stale && (a.Broken == nil) == (b.Broken == nil) &&
+		(a.Broken == nil || *a.Broken == *b.Broken) && slices.Equal(a.Files, b.Files) && slices.Equal(a.Notes, b.Notes)
 }

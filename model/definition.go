@@ -62,6 +62,14 @@ func (d *Definition) identity() string {
 	return d.key
 }
 
+// equal tells whether two definitions start the same in the same way.
+func (d *Definition) equal(o *Definition) bool {
+	if d == nil || o == nil {
+		return d == o
+	}
+	return d == o || d.identity() == o.identity() && d.StartTimeout == o.StartTimeout
+}
+
 func (d *Definition) sameServer() string {
 	d.sameOnce.Do(func() { d.same = d.SameServerKey() })
 	return d.same

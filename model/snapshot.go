@@ -106,48 +106,76 @@ type Snapshot struct {
 // NewSnapshot joins the columns into servers and lines. The columns must not be changed afterwards.
 func NewSnapshot(generation int, project, home string, at time.Time, columns []*Column) *Snapshot {
 	s := &Snapshot{Generation: generation, Project: project, Home: home, At: at, Columns: columns}
-	total := 0
-	for _, col := range columns {
-		total += len(col.Cells)
-	}
-	byName := make(map[string]*Server, total)
-	servers := make([]Server, 0, total)
-	for _, col := range columns {
-		for _, cell := range col.Cells {
-			srv := byName[cell.Name]
-			if srv == nil {
-				servers = append(servers, Server{Name: cell.Name})
-				srv = &servers[len(servers)-1]
-				byName[cell.Name] = srv
-				s.Servers = append(s.Servers, srv)
-			}
-			srv.Cells = append(srv.Cells, cell)
-			if cell.Definition != nil && srv.definitionIndex(cell.Definition) < 0 {
-				srv.Definitions = append(srv.Definitions, cell.Definition)
-			}
-		}
-	}
-	slices.SortFunc(s.Servers, func(a, b *Server) int { return CompareNames(a.Name, b.Name) })
+	s.makeServers()
 	s.linkSameServers()
 	s.makeLines()
 	return s
 }
 
-// CompareNames orders server names: letters without regard to case first, then the exact text.
+// makeServers merges the columns, each sorted by name, name by name.
+func (s *Snapshot) makeServers() {
+	total := 0
+	rest := make([][]*Cell, len(s.Columns)) // of each column what is not merged yet
+	for i, col := range s.Columns {
+		rest[i] = col.Cells
+		total += len(col.Cells)
+	}
+	servers := make([]Server, 0, total)
+	cells := make([]*Cell, 0, total)
+	definitions := make([]*Definition, 0, total)
+	for {
+		var name string
+		some := false
+		for _, r := range rest {
+			if len(r) > 0 && (!some || r[0].Name != name && CompareNames(r[0].Name, name) < 0) {
+				name, some = r[0].Name, true
+			}
+		}
+		if !some {
+			break
+		}
+		srv := Server{Name: name, Definitions: definitions[len(definitions):]}
+		first := len(cells)
+		for i := range rest {
+			for len(rest[i]) > 0 && rest[i][0].Name == name {
+				cell := rest[i][0]
+				rest[i] = rest[i][1:]
+				cells = append(cells, cell)
+				if cell.Definition != nil && srv.definitionIndex(cell.Definition) < 0 {
+					srv.Definitions = append(srv.Definitions, cell.Definition)
+				}
+			}
+		}
+		srv.Cells = slices.Clip(cells[first:])
+		definitions = definitions[:len(definitions)+len(srv.Definitions)]
+		srv.Definitions = slices.Clip(srv.Definitions)
+		servers = append(servers, srv)
+	}
+	s.Servers = make([]*Server, len(servers))
+	for i := range servers {
+		s.Servers[i] = &servers[i]
+	}
+}
+
+// CompareNames orders server names: ASCII letters without regard to case first, then the exact text.
 func CompareNames(a, b string) int {
-	if c := strings.Compare(foldASCII(a), foldASCII(b)); c != 0 {
-		return c
+	for i := range min(len(a), len(b)) {
+		x, y := foldASCII(a[i]), foldASCII(b[i])
+		if x != y {
+			return int(x) - int(y)
+		}
+	}
+	if len(a) != len(b) {
+		return len(a) - len(b)
 	}
 	return strings.Compare(a, b)
 }
 
-func foldASCII(s string) string {
-	for i := 0; i < len(s); i++ {
-		if s[i] >= 'A' && s[i] <= 'Z' {
-			return strings.ToLower(s)
-		}
+func foldASCII(b byte) byte {
+	if b >= 'A' && b <= 'Z' {
+		return b + 'a' - 'A'
 	}
-	return s
+	return b
 }
 
 func (s *Server) definitionIndex(d *Definition) int {
@@ -331,7 +359,7 @@ func (s *Snapshot) eachDefinition(f func(*Definition)) {
 
 // Difference is what changed between two snapshots.
 type Difference struct {
-	Cells []CellKey // added, changed or gone, in the order of the new snapshot
+	Cells []CellKey // added, changed or gone, by column and name
 	Moved []CellKey // the same as before but for the lines at which things stand
 	Files []string  // paths whose status or note changed
 }
@@ -375,48 +403,101 @@ func Diff(before, after *Snapshot) Difference {
 	return d
 }
 
-// addCells compares by name and scope: a harness may have two cells of one name, from two layers.
+// addCells compares two columns, name by name.
 func (d *Difference) addCells(id HarnessID, before, after []*Cell) {
-	type key struct {
-		name  string
-		scope Scope
-	}
-	olds := make(map[key]*Cell, len(before))
-	for _, c := range before {
-		olds[key{c.Name, c.Scope}] = c
-	}
-	said, moved := map[string]bool{}, []string(nil)
-	add := func(name string) {
-		if !said[name] {
-			said[name] = true
-			d.Cells = append(d.Cells, CellKey{id, name})
+	add := func(list *[]CellKey, name string) {
+		if n := len(*list); n == 0 || (*list)[n-1] != (CellKey{id, name}) {
+			*list = append(*list, CellKey{id, name})
 		}
 	}
-	for _, c := range after {
-		k := key{c.Name, c.Scope}
-		old := olds[k]
-		delete(olds, k)
+	pairCells(before, after, func(old, now *Cell) {
 		switch {
-		case old == nil || old != c && !old.saysTheSame(c):
-			add(c.Name)
-		case old != c && !old.LooksLike(c):
-			moved = append(moved, c.Name)
+		case old == now:
+		case old == nil:
+			add(&d.Cells, now.Name)
+		case now == nil || !old.saysTheSame(now):
+			add(&d.Cells, old.Name)
+		case !old.standsWhere(now):
+			add(&d.Moved, now.Name)
+		}
+	})
+}
+
+// pairCells goes through two lists of cells, each sorted by name, and calls f with the two of one name and scope, or with
+// one of them and nil. A harness may have two cells of one name, from two layers.
+func pairCells(before, after []*Cell, f func(old, now *Cell)) {
+	run := func(list []*Cell) int { // how many of one name the list starts with
+		n := 1
+		for n < len(list) && list[n].Name == list[0].Name {
+			n++
+		}
+		return n
+	}
+	for len(before) > 0 || len(after) > 0 {
+		order := 0
+		switch {
+		case len(before) == 0:
+			order = 1
+		case len(after) == 0:
+			order = -1
+		case before[0] != after[0] && before[0].Name != after[0].Name:
+			order = CompareNames(before[0].Name, after[0].Name)
+		}
+		var old, now []*Cell
+		if order <= 0 {
+			n := run(before)
+			old, before = before[:n], before[n:]
+		}
+		if order >= 0 {
+			n := run(after)
+			now, after = after[:n], after[n:]
+		}
+		if len(old) == 1 && len(now) == 1 && old[0].Scope == now[0].Scope {
+			f(old[0], now[0])
+			continue
+		}
+		old = slices.Clone(old)
+		for _, c := range now {
+			i := slices.IndexFunc(old, func(o *Cell) bool { return o.Scope == c.Scope })
+			if i < 0 {
+				f(nil, c)
+				continue
+			}
+			f(old[i], c)
+			old = slices.Delete(old, i, i+1)
+		}
+		for _, c := range old {
+			f(c, nil)
 		}
 	}
-	var gone []string
-	for k := range olds {
-		gone = append(gone, k.name)
-	}
-	slices.SortFunc(gone, CompareNames)
-	for _, name := range gone {
-		add(name)
-	}
-	for _, name := range moved {
-		if !said[name] {
-			said[name] = true
-			d.Moved = append(d.Moved, CellKey{id, name})
+}
+
+// KeepCells puts cells of an older column in the place of cells that show the same, so that a cell stays the same value as
+// long as nothing of it changes. It tells whether all cells are the older column's. The column must be new.
+func (c *Column) KeepCells(before *Column) bool {
+	all := len(c.Cells) == len(before.Cells)
+	i := 0
+	pairCells(before.Cells, c.Cells, func(old, now *Cell) {
+		if now == nil {
+			return
 		}
+		if old != nil && (old == now || old.LooksLike(now)) {
+			c.Cells[i] = old
+		} else {
+			all = false
+		}
+		i++
+	})
+	return all
+}
+
+// Cell returns the first cell of a name, or nil.
+func (c *Column) Cell(name string) *Cell {
+	i, found := slices.BinarySearchFunc(c.Cells, name, func(cell *Cell, name string) int { return CompareNames(cell.Name, name) })
+	if !found {
+		return nil
 	}
+	return c.Cells[i]
 }
 
 func diffFiles(before, after []File) []string {
@@ -437,17 +518,17 @@ func diffFiles(before, after []File) []string {
 	return out
 }
 
-// LooksLike tells whether two cells show the same to a user: everything but the identity of the value.
-func (c *Cell) LooksLike(o *Cell) bool {
-	if c.Source != o.Source || c.Reason != o.Reason || !slices.Equal(c.Findings, o.Findings) || !slices.Equal(c.Replaces, o.Replaces) || !c.saysTheSame(o) {
-		return false
-	}
-	for i := range c.Pending {
-		if c.Pending[i].Source != o.Pending[i].Source || c.Pending[i].Reason != o.Pending[i].Reason {
-			return false
-		}
-	}
-	return true
+// LooksLike tells whether two cells show the same to a user, and would do the same: everything but the identity of the
+// value.
+func (c *Cell) LooksLike(o *Cell) bool { return c.standsWhere(o) && c.saysTheSame(o) }
+
+// standsWhere tells whether two cells that say the same stand at the same lines.
+func (c *Cell) standsWhere(o *Cell) bool {
+	return c.Source == o.Source && c.Reason.DecidedBy == o.Reason.DecidedBy && c.Consent == o.Consent &&
+		(c.Filter == nil || o.Filter == nil || c.Filter.At == o.Filter.At) && slices.Equal(c.Findings, o.Findings) &&
+		slices.Equal(c.Replaces, o.Replaces) && slices.EqualFunc(c.Pending, o.Pending, func(a, b Pending) bool {
+		return a.Source == b.Source && a.Reason.DecidedBy == b.Reason.DecidedBy
+	})
 }
 
 // saysTheSame is LooksLike without the lines at which things stand: a harness that rewrites its file moves them.
@@ -464,8 +545,8 @@ func (c *Cell) saysTheSame(o *Cell) bool {
 		return a.State == b.State && samePlace(a.Source, b.Source) && sameReason(a.Reason, b.Reason)
 	}
 	return c.Name == o.Name && c.Scope == o.Scope && samePlace(c.Source, o.Source) && c.Decision == o.Decision &&
-		sameReason(c.Reason, o.Reason) && c.Overlays == o.Overlays && c.State() == o.State() && c.Capabilities == o.Capabilities &&
-		(c.Definition == nil) == (o.Definition == nil) && (c.Definition == nil || c.Definition.identity() == o.Definition.identity()) &&
+		sameReason(c.Reason, o.Reason) && samePlace(c.Consent, o.Consent) && c.Overlays == o.Overlays && c.State() == o.State() &&
+		c.Capabilities == o.Capabilities && c.Definition.equal(o.Definition) && c.Filter.equal(o.Filter) &&
 		slices.EqualFunc(c.Findings, o.Findings, sameFinding) && slices.EqualFunc(c.Replaces, o.Replaces, sameReplaced) &&
 		slices.EqualFunc(c.Pending, o.Pending, samePending) &&
 		c.Observation == o.Observation && c.Tools == o.Tools && (c.Launch == nil) == (o.Launch == nil)

@@ -16,6 +16,7 @@ func column(id model.HarnessID, cells ...*model.Cell) *model.Column {
 	for _, c := range cells {
 		c.Harness = id
 	}
+	slices.SortStableFunc(cells, func(a, b *model.Cell) int { return model.CompareNames(a.Name, b.Name) })
 	return &model.Column{Harness: model.Harness{ID: id}, Cells: cells}
 }
 
@@ -225,8 +226,14 @@ func TestLooksLike(t *testing.T) {
 		"no pending":   func(c *model.Cell) { c.Pending = nil },
 		"launch":       func(c *model.Cell) { c.Launch = &model.Launch{} },
 		"observation":  func(c *model.Cell) { c.Observation = &model.Observation{} },
-		"capability":   func(c *model.Cell) { c.Capabilities.Toggle = "no" },
-		"tools":        func(c *model.Cell) { c.Tools = &model.ToolList{} },
+		"consent":      func(c *model.Cell) { c.Consent = model.Location{Path: "/c", Line: 1} },
+		"filter":       func(c *model.Cell) { c.Filter = &model.ToolFilter{Limited: true} },
+		"timeout": func(c *model.Cell) {
+			c.Definition = stdio("x")
+			c.Definition.StartTimeout = time.Second
+		},
+		"capability": func(c *model.Cell) { c.Capabilities.Toggle = "no" },
+		"tools":      func(c *model.Cell) { c.Tools = &model.ToolList{} },
 	} {
 		c := full()
 		change(c)
@@ -284,6 +291,38 @@ func TestDiffOfMovedLines(t *testing.T) {
 	}
 	if cell("a", 1).LooksLike(cell("a", 2)) {
 		t.Error("a moved cell looks the same")
+	}
+}
+
+// TestKeepCells: a cell that shows the same stays the same value; so a difference is quickly told.
+func TestKeepCells(t *testing.T) {
+	t.Parallel()
+	twice := func(d *model.Definition) *model.Cell {
+		c := loads("twice", d)
+		c.Scope = model.ScopeProject
+		return c
+	}
+	before := column("one", loads("a", stdio("x")), loads("b", stdio("x")), loads("gone", stdio("x")), loads("twice", stdio("x")), twice(stdio("y")))
+	after := column("one", loads("a", stdio("x")), loads("b", stdio("y")), loads("c", stdio("x")), twice(stdio("y")), loads("twice", stdio("x")))
+	if after.KeepCells(before) {
+		t.Error("all cells are kept")
+	}
+	for i, kept := range []*model.Cell{before.Cells[0], nil, nil, before.Cells[4], before.Cells[3]} {
+		if got := after.Cells[i]; kept != nil && got != kept || kept == nil && slices.Contains(before.Cells, got) {
+			t.Errorf("cell %d is %p %s", i, got, got.Name)
+		}
+	}
+	same := column("one", loads("a", stdio("x")), loads("b", stdio("x")), loads("gone", stdio("x")), loads("twice", stdio("x")), twice(stdio("y")))
+	if !same.KeepCells(before) || !slices.Equal(same.Cells, before.Cells) {
+		t.Error("equal columns do not keep all cells")
+	}
+	if less := column("one", loads("a", stdio("x"))); less.KeepCells(before) || less.Cells[0] != before.Cells[0] {
+		t.Error("a column that lost cells is not the same, but keeps what it has")
+	}
+	for name, want := range map[string]*model.Cell{"b": before.Cells[1], "twice": before.Cells[3], "x": nil} {
+		if got := before.Cell(name); got != want {
+			t.Errorf("the cell %s is %p, want %p", name, got, want)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -75,6 +76,14 @@ type ToolFilter struct {
 	Allow   []string
 	Deny    []string
 	At      Location // the line of the list, for showing which line drops a tool
+}
+
+// equal compares what two filters do, not where they stand.
+func (f *ToolFilter) equal(o *ToolFilter) bool {
+	if f == nil || o == nil {
+		return f == o
+	}
+	return f.Limited == o.Limited && slices.Equal(f.Allow, o.Allow) && slices.Equal(f.Deny, o.Deny)
 }
 
 // Transcript is what was said during a launch, for people: masked, one line each, bounded.

@@ -511,11 +511,7 @@ func launched(before, after *model.Cell) bool {
 
 func cellOf(s *model.Snapshot, k model.CellKey) *model.Cell {
 	if col := s.Column(k.Harness); col != nil {
-		for _, c := range col.Cells {
-			if c.Name == k.Name {
-				return c
-			}
-		}
+		return col.Cell(k.Name)
 	}
 	return nil
 }
