@@ -36,8 +36,8 @@ func TestLineOfAChange(t *testing.T) {
 		return head + name + `","definition":"` + id + `","scope":"user","transport":"stdio","state":"configured","decision":"loads","overlays":[],"reason_code":"","reason":"","decided_by":null,` +
 			`"source":{"path":"/f","key":"mcpServers.` + name + `","line":3},` + tail
 	}
-	want := `{"generation":2,"changed":[` + changed("new definition", "d1") + `,` + changed("twin", "d1") + `,` +
-		head + `gone","definition":"","scope":"","transport":"","state":"none","decision":"none","overlays":[],"reason_code":"","reason":"","decided_by":null,"source":{"path":"","key":"","line":0},` + tail +
+	gone := head + `gone","definition":"","scope":"","transport":"","state":"none","decision":"none","overlays":[],"reason_code":"","reason":"","decided_by":null,"source":{"path":"","key":"","line":0},` + tail
+	want := `{"generation":2,"changed":[` + gone + `,` + changed("new definition", "d1") + `,` + changed("twin", "d1") +
 		`],"definitions":[{"id":"d1","transport":"stdio","display":"y","env":[],"headers":[]}],"files":[` +
 		`{"harness":"one","path":"/f","scope":"user","status":"malformed","note":""},{"harness":"one","path":"/g","scope":"user","status":"absent","note":"not looked at any more"}]}` + "\n"
 	if b.String() != want {
