@@ -12,8 +12,14 @@ import (
 // secretName matches names of variables, headers and flags whose value is likely a secret.
 var secretName = regexp.MustCompile(`(?i)(token|secret|passw|passwd|pwd|api[-_]?key|apikey|[-_]key$|^key$|auth|credential|creds|private|cert|session|cookie|bearer|signature|^sig$)`)
 
-// secretText matches texts that look like a credential by themselves.
-var secretText = regexp.MustCompile(`(?i)^(bearer |basic )|^(sk|pk|rk|xox[abposr]|ghp|gho|ghu|ghs|ghr|glpat|github_pat|npm|hf|pypi|AKIA|ASIA|AIza|ya29|eyJ|lin_api|ntn|secret|fig[dp]|dop_v1|sbp|key)[-_A-Za-z0-9.]{12,}`)
+// secretText matches texts that look like a credential by themselves: a scheme word, or a well-known prefix.
+var secretText = regexp.MustCompile(`^(?i:bearer|basic) \S|^((sk|pk|rk)[-_]|xox[abposr]-|gh[pousr]_|github_pat_|glpat-|npm_|hf_|pypi-|lin_api_|ntn_|secret_|fig[dp]_|dop_v1_|sbp_)[-_A-Za-z0-9.]{12,}|^(AKIA|ASIA)[A-Z0-9]{12,}|^AIza[-_A-Za-z0-9]{20,}|^ya29\.[-_A-Za-z0-9]{10,}|^eyJ[-_A-Za-z0-9]{10,}\.`)
+
+// credential tells whether a text looks like a credential as a whole. What only has such a prefix, like a package of that
+// name, holds no digit.
+func credential(s string) bool {
+	return secretText.MatchString(s) && (strings.ContainsAny(s, "0123456789") || strings.Contains(s, " "))
+}
 
 // longRandom finds an unbroken run that is long and mixed enough to be a key.
 var longRandom = regexp.MustCompile(`[A-Za-z0-9+_=-]{24,}`)
@@ -28,11 +34,16 @@ var plainNames = map[string]bool{
 }
 
 // IsSecretName tells whether a variable, header or flag of this name likely holds a secret.
-func IsSecretName(name string) bool { return secretName.MatchString(name) && !plainNames[name] }
+func IsSecretName(name string) bool {
+	return !plainNames[name] && secretName.MatchString(author.ReplaceAllString(name, ""))
+}
+
+// author only sounds like auth.
+var author = regexp.MustCompile(`(?i)author([^i]|$)`)
 
 // looksSecret tells whether a text looks like a credential by itself.
 func looksSecret(s string) bool {
-	if secretText.MatchString(s) {
+	if credential(s) {
 		return true
 	}
 	for _, run := range longRandom.FindAllString(s, -1) {
@@ -119,7 +130,7 @@ func MaskText(s string) string {
 	if strings.Contains(s, "://") {
 		s = urlInText.ReplaceAllStringFunc(s, MaskURL)
 	}
-	if secretText.MatchString(s) {
+	if credential(s) {
 		return Dots
 	}
 	if len(s) < 24 {

@@ -242,3 +242,21 @@ func TestRedactorLearns(t *testing.T) {
 		t.Errorf("after the second: %q", got)
 	}
 }
+
+// A package or tool whose name only begins like a credential is shown; a credential is not.
+func TestNamesThatOnlySoundLikeSecrets(t *testing.T) {
+	t.Parallel()
+	for _, plain := range []string{"npm-check-updates-mcp", "key-value-store-server", "secret-manager-mcp-server", "pkg-config-wrapper", "sk-learn-mcp-server-tools", "hf-mcp-server-latest"} {
+		if got := model.MaskText(plain); got != plain {
+			t.Errorf("%q became %q", plain, got)
+		}
+	}
+	for _, secret := range []string{"sk-1234567890abcdefghij", "ghp_0123456789abcdef0123", "npm_abcdefghijkl12345", "AKIA1234567890ABCDEF", "Bearer abc", "glpat-12345678901234567890"} {
+		if got := model.MaskText(secret); got != model.Dots {
+			t.Errorf("%q became %q", secret, got)
+		}
+	}
+	if model.IsSecretName("GIT_AUTHOR_NAME") || !model.IsSecretName("AUTH_TOKEN") {
+		t.Error("names of authors are no secrets, tokens are")
+	}
+}

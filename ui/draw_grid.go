@@ -25,7 +25,8 @@ type gridView struct {
 type headingView struct {
 	text   string
 	second string
-	role   role // of the second line
+	short  string // instead of second where that does not fit; "" cuts it
+	role   role   // of the second line
 	stale  bool
 }
 
@@ -72,7 +73,11 @@ func drawGrid(c *canvas, g *gridView) {
 			r = roleDim
 		}
 		c.put(x, y, h.text, r, room)
-		c.put(x, y+1, h.second, h.role, cellWidth)
+		second := h.second
+		if textWidth(second) > l.pitch-1 && h.short != "" {
+			second = h.short
+		}
+		c.put(x, y+1, second, h.role, min(room+1, l.pitch-1))
 		if g.cursorRow < 0 && g.first+i == g.cursorCol {
 			drawCursor(c, x-1, y, min(cellWidth+2, l.pitch), g.brackets || !g.focused)
 		}

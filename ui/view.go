@@ -173,7 +173,7 @@ func (m *Model) headingView(i int) headingView {
 	case col.Stale:
 		h.second = "stale"
 	case col.Verified == model.VerifiedDocs:
-		h.second = "unverified"
+		h.second, h.short = "unverified", "docs only"
 	default:
 		t := m.tallies[i]
 		h.second = strconv.Itoa(t.loads) + " of " + strconv.Itoa(t.servers)
