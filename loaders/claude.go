@@ -3,7 +3,6 @@ package loaders
 import (
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -70,7 +69,8 @@ type claude struct {
 	gitRoot   string // root of the main checkout, or ""
 
 	main     *ConfigFile
-	project  jsonc.Value // projects[KEY]
+	project  jsonc.Value            // projects[KEY]
+	off      map[string]jsonc.Value // its disabledMcpServers, once they were asked for
 	trusted  bool
 	settings []claudeSettings // lowest to highest
 	notes    []model.Note
@@ -90,6 +90,7 @@ type claudeEntry struct {
 	fault  model.Reason // Code set: the harness skips it
 	plugin bool
 	beaten []model.Replaced // entries of that name in .mcp.json files further up
+	alone  *model.Cell      // what it comes to when nothing else is about its name; nil where something else decides
 }
 
 func resolveClaude(env *Env, r *Reader) Result { return claudeOf(env, r).result }
@@ -518,9 +519,9 @@ func (c *claude) lostEntries(f *ConfigFile, key string, why model.Reason, skip f
 	return out
 }
 
-// entries reads a map of servers. What is made of the file alone is kept with the file.
+// entries reads a map of servers. What is made of the file alone is kept with the file: the result must not be changed.
 func (c *claude) entries(f *ConfigFile, servers jsonc.Value, scope model.Scope, key string) []claudeEntry {
-	parsed := Memo(f, fmt.Sprintf("claude/%s/%s/%t", scope, key, f.OK()), func() []claudeEntry {
+	return Memo(f, fmt.Sprintf("claude/%s/%s/%t", scope, key, f.OK()), func() []claudeEntry {
 		members := servers.Members()
 		twice := duplicates(members)
 		out := make([]claudeEntry, 0, len(members))
@@ -532,17 +533,20 @@ func (c *claude) entries(f *ConfigFile, servers jsonc.Value, scope model.Scope, 
 			if _, ok := twice[m.Key]; ok {
 				e.Findings = append(e.Findings, duplicateFinding(m.Key, m.Line()))
 			}
+			if e.fault.Code == "" && (scope == model.ScopeUser || scope == model.ScopeLocal) {
+				e.alone = cell(e.Entry, model.DecisionLoads, model.Reason{})
+				e.alone.Capabilities = c.capabilities(e.alone)
+			}
 			out = append(out, e)
 		}
 		return out
 	})
-	return slices.Clone(parsed)
 }
 
 var claudeReserved = map[string]bool{"workspace": true, "computer-use": true, "claude-in-chrome": true, "Claude Preview": true, "Claude Browser": true}
 
-// claudePlainName is what claude mcp add allows; files may hold any name.
-var claudePlainName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+// claudePlainName tells whether claude mcp add allows a name; files may hold any.
+func claudePlainName(name string) bool { return name != "" && foldName(name) == name }
 
 // claudeBlanked are variables that read as empty in url and headers, default or not. ANTHROPIC_API_KEY and NPM_TOKEN were
 // observed on 2.1.332, the others are documented.
@@ -684,7 +688,7 @@ func positiveInteger(v jsonc.Value) (int64, bool) {
 // entryFindings adds what a user should know of an entry that loads.
 func (c *claude) entryFindings(e *claudeEntry, v jsonc.Value) {
 	d := e.Definition
-	if !claudePlainName.MatchString(e.Name) {
+	if !claudePlainName(e.Name) {
 		e.Findings = append(e.Findings, model.Finding{Code: model.FindingInvalidName, Severity: model.Info,
 			Text: "claude mcp add allows only letters, digits, - and _ in names; from a file it loads"})
 	}
@@ -748,8 +752,8 @@ func (c *claude) decide(project []claudeEntry) []*model.Cell {
 	c.otherFolders()
 
 	type named struct{ local, project, user, plugin *claudeEntry }
-	names := make(map[string]*named, len(local)+len(project)+len(user)+len(plugins))
-	order := make([]string, 0, len(names))
+	names := map[string]*named{}
+	var order []string
 	put := func(list []claudeEntry, slot func(*named) **claudeEntry) {
 		for i := range list {
 			n := names[list[i].Name]
@@ -763,11 +767,20 @@ func (c *claude) decide(project []claudeEntry) []*model.Cell {
 	}
 	put(local, func(n *named) **claudeEntry { return &n.local })
 	put(project, func(n *named) **claudeEntry { return &n.project })
-	put(user, func(n *named) **claudeEntry { return &n.user })
 	put(plugins, func(n *named) **claudeEntry { return &n.plugin })
 
 	policy := c.readPolicy()
-	cells := make([]*model.Cell, 0, len(order))
+	cells := make([]*model.Cell, 0, len(order)+len(user))
+	for i := range user {
+		e := &user[i]
+		if n := names[e.Name]; n != nil {
+			n.user = e
+		} else if e.alone != nil && !policy.any() && !c.switchedOff(e.Name) {
+			cells = append(cells, e.alone)
+		} else {
+			cells = append(cells, c.decideName(policy, nil, nil, e, nil))
+		}
+	}
 	for _, name := range order {
 		n := names[name]
 		cells = append(cells, c.decideName(policy, n.local, n.project, n.user, n.plugin))
@@ -854,14 +867,27 @@ func (c *claude) applySwitches(out *model.Cell, policy claudePolicy) {
 		out.Decision, out.Reason = model.DecisionOff, reason
 		return
 	}
-	for _, item := range c.project.Get("disabledMcpServers").Elements() {
-		if s, ok := item.Str(); ok && s == out.Name {
-			out.Decision = model.DecisionOff
-			out.Reason = model.Reason{Code: model.ReasonSwitchedOff, Text: "switched off for this folder in disabledMcpServers",
-				DecidedBy: c.main.At(JoinKey("projects", c.key, "disabledMcpServers"), item)}
-			return
+	if c.switchedOff(out.Name) {
+		out.Decision = model.DecisionOff
+		out.Reason = model.Reason{Code: model.ReasonSwitchedOff, Text: "switched off for this folder in disabledMcpServers",
+			DecidedBy: c.main.At(JoinKey("projects", c.key, "disabledMcpServers"), c.off[out.Name])}
+	}
+}
+
+// switchedOff tells whether a name is in disabledMcpServers of this folder.
+func (c *claude) switchedOff(name string) bool {
+	if c.off == nil {
+		c.off = map[string]jsonc.Value{}
+		for _, item := range c.project.Get("disabledMcpServers").Elements() {
+			if s, ok := item.Str(); ok {
+				if _, twice := c.off[s]; !twice {
+					c.off[s] = item
+				}
+			}
 		}
 	}
+	_, off := c.off[name]
+	return off
 }
 
 // claudePolicy are the allow and deny lists of all settings files, joined.
@@ -932,6 +958,9 @@ func claudeRules(s claudeSettings, key string) []claudeRule {
 	}
 	return out
 }
+
+// any tells whether there is a list at all.
+func (p claudePolicy) any() bool { return len(p.deny) > 0 || p.hasAllow || p.pluginsOnly != nil }
 
 func (rule claudeRule) matches(c *claude, e *model.Entry) bool {
 	d := e.Definition
@@ -1291,7 +1320,7 @@ func (c *claude) capabilities(out *model.Cell) model.Capabilities {
 	case out.Decision == model.DecisionOff:
 		caps.Approve = "not needed, it is switched off"
 	case out.Scope != model.ScopeProject:
-		caps.Approve = fmt.Sprintf("not needed, %s scope", out.Scope)
+		caps.Approve = "not needed, " + string(out.Scope) + " scope"
 	default:
 		caps.Approve = "approved already"
 	}

@@ -241,7 +241,9 @@ func Column(h Harness, res Result, r *Reader) *model.Column {
 		}
 	}
 	for _, cell := range c.Cells {
-		cell.Harness = h.ID
+		if cell.Harness != h.ID { // one that was kept from before is being read by others
+			cell.Harness = h.ID
+		}
 	}
 	slices.SortStableFunc(c.Cells, func(a, b *model.Cell) int { return model.CompareNames(a.Name, b.Name) })
 	return c
