@@ -71,6 +71,7 @@ func All() []Harness {
 		windsurf(),
 		clineExtension(),
 		antigravity(),
+		grokBuild(),
 		factoryDroid(),
 	}
 }
