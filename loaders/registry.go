@@ -71,8 +71,10 @@ func All() []Harness {
 		windsurf(),
 		clineExtension(),
 		antigravity(),
+		openClaw(),
 		grokBuild(),
 		factoryDroid(),
+		crushCLI(),
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 
+	"go.yaml.in/yaml/v3"
+
 	"fusebox/loaders"
 	"fusebox/loaders/jsonc"
 	"fusebox/loaders/rewrite"
@@ -289,7 +291,12 @@ func tree(path string, data []byte) (any, bool) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, true
 	}
-	doc, err := jsonc.Parse(data, jsonc.Options{Comments: true, TrailingCommas: true, BOM: true, ReplaceInvalidUTF8: true})
+	if strings.HasSuffix(path, ".yaml") {
+		var tree any
+		err := yaml.Unmarshal(data, &tree)
+		return tree, err == nil
+	}
+	doc, err := jsonc.Parse(data, jsonc.Options{JSON5: true, ReplaceInvalidUTF8: true}) // takes comments, commas and a mark too
 	if err != nil {
 		return nil, false
 	}
