@@ -75,6 +75,10 @@ func All() []Harness {
 		grokBuild(),
 		factoryDroid(),
 		crushCLI(),
+		rooCode(),
+		kiro(),
+		ampCode(),
+		kimiCode(),
 	}
 }
 
