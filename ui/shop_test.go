@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -123,6 +124,7 @@ func shopSnapshot(harnesses []string, rows []shopRow, change func([]*model.Colum
 				}
 			}
 		}
+		slices.SortStableFunc(col.Cells, func(a, b *model.Cell) int { return model.CompareNames(a.Name, b.Name) })
 		columns = append(columns, col)
 	}
 	if change != nil {
