@@ -47,28 +47,12 @@ func (m *Model) selectedFile() *model.File {
 
 func (m *Model) moveFiles(a action, step int) {
 	n := len(m.filesColumn().Files)
-	switch a {
-	case actionLeft, actionRight:
-		delta := 1
-		if a == actionLeft {
-			delta = -1
-		}
-		m.cursor.col = max(0, min(max(m.cursor.col, 0)+delta, len(m.columns)-1))
+	if a == actionLeft || a == actionRight {
+		m.nextHarness(a)
 		m.fileRow, m.fileTop = 0, 0
 		return
-	case actionUp:
-		m.fileRow--
-	case actionDown:
-		m.fileRow++
-	case actionFirst:
-		m.fileRow = 0
-	case actionLast:
-		m.fileRow = n - 1
-	case actionHalfDown, actionPageDown:
-		m.fileRow += max(1, step/2)
-	case actionHalfUp, actionPageUp:
-		m.fileRow -= max(1, step/2)
 	}
+	m.fileRow = moved(a, m.fileRow, step, n-1)
 	m.fileRow = max(0, min(m.fileRow, n-1))
 }
 

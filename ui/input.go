@@ -32,7 +32,7 @@ func (m *Model) key(k tea.KeyMsg) tea.Cmd {
 	case overlayPalette:
 		return m.paletteKey(k)
 	case overlayHelp:
-		return m.helpKey(a, k)
+		return m.helpKey(a)
 	case overlayColumns:
 		return m.columnsKey(a, k)
 	case overlayFolders:
@@ -289,23 +289,13 @@ func (m *Model) move(a action) {
 	case actionRight:
 		m.cursor.col++
 	case actionUp:
-		if m.cursor.row > 0 || m.cursor.col >= 0 {
+		if m.cursor.row > 0 || m.cursor.col >= 0 { // above the names there is nothing
 			m.cursor.row--
 		}
-	case actionDown:
-		m.cursor.row++
-	case actionFirst:
-		m.cursor.row = 0
-	case actionLast:
-		m.cursor.row = len(m.lines) - 1
-	case actionHalfDown:
-		m.cursor.row += max(1, step/2)
-	case actionHalfUp:
-		m.cursor.row = max(0, m.cursor.row-max(1, step/2))
-	case actionPageDown:
-		m.cursor.row += max(1, step)
-	case actionPageUp:
-		m.cursor.row = max(0, m.cursor.row-max(1, step))
+	case actionHalfUp, actionPageUp:
+		m.cursor.row = max(0, moved(a, m.cursor.row, step, 0))
+	default:
+		m.cursor.row = moved(a, m.cursor.row, step, len(m.lines)-1)
 	}
 	if m.w < narrowBelow && m.cursor.col < 0 {
 		m.cursor.col = 0
@@ -315,32 +305,22 @@ func (m *Model) move(a action) {
 
 // moveDetail scrolls the pane; left and right go to the next harness.
 func (m *Model) moveDetail(a action, step int) {
+	if a == actionLeft || a == actionRight {
+		m.nextHarness(a)
+		m.paneOffset = 0
+	}
+	m.paneOffset = max(0, moved(a, m.paneOffset, step, farDown)) // the drawing bounds it from above
+	m.clamp()
+}
+
+// nextHarness goes to the harness on the left or on the right.
+func (m *Model) nextHarness(a action) {
 	switch a {
 	case actionLeft:
-		m.cursor.col--
-		m.paneOffset = 0
+		m.cursor.col = max(0, m.cursor.col-1)
 	case actionRight:
-		m.cursor.col++
-		m.paneOffset = 0
-	case actionUp:
-		m.paneOffset--
-	case actionDown:
-		m.paneOffset++
-	case actionFirst:
-		m.paneOffset = 0
-	case actionLast:
-		m.paneOffset = 1 << 20
-	case actionHalfDown:
-		m.paneOffset += max(1, step/2)
-	case actionHalfUp:
-		m.paneOffset -= max(1, step/2)
-	case actionPageDown:
-		m.paneOffset += max(1, step)
-	case actionPageUp:
-		m.paneOffset -= max(1, step)
+		m.cursor.col = min(m.cursor.col+1, len(m.columns)-1)
 	}
-	m.paneOffset = max(0, m.paneOffset) // the drawing bounds it from above
-	m.clamp()
 }
 
 // waits tells whether a cell waits for somebody. An untrusted folder is said by the heading: its cells are passed over.
@@ -465,27 +445,15 @@ func (m *Model) filterKey(k tea.KeyMsg) tea.Cmd {
 	return nil
 }
 
-func (m *Model) helpKey(a action, k tea.KeyMsg) tea.Cmd {
-	step := max(1, m.h/2)
+func (m *Model) helpKey(a action) tea.Cmd {
 	switch a {
 	case actionBack, actionQuit, actionHelp, actionEnter:
 		m.overlay = overlayNone
-	case actionDown:
-		m.helpOffset++
-	case actionUp:
-		m.helpOffset--
-	case actionHalfDown, actionPageDown:
-		m.helpOffset += step
-	case actionHalfUp, actionPageUp:
-		m.helpOffset -= step
-	case actionFirst:
-		m.helpOffset = 0
-	case actionLast:
-		m.helpOffset = 1 << 20
 	case actionFilter, actionPalette:
 		m.overlay = overlayPalette
 		m.palette = palette{}
 	}
+	m.helpOffset = moved(a, m.helpOffset, m.h/2, farDown)
 	m.helpOffset = max(0, m.helpOffset)
 	return nil
 }
@@ -598,17 +566,21 @@ func (m *Model) mouse(e tea.MouseMsg) tea.Cmd {
 }
 
 func (m *Model) wheel(step int) tea.Cmd {
+	a := actionDown
+	if step < 0 {
+		a = actionUp
+	}
 	switch {
 	case m.overlay == overlayHelp:
 		m.helpOffset = max(0, m.helpOffset+3*step)
+	case m.view == viewTools:
+		m.moveTools(a, 1)
+	case m.view == viewOutput:
+		m.moveOutput(a, 1)
+	case m.view == viewFiles:
+		m.moveFiles(a, 1)
 	case m.view == viewDetail || m.paneFocus || m.zoom == zoomPane:
 		m.paneOffset = max(0, m.paneOffset+3*step)
-	case m.view == viewTools:
-		m.moveTools(map[bool]action{true: actionDown, false: actionUp}[step > 0], 1)
-	case m.view == viewOutput:
-		m.moveOutput(map[bool]action{true: actionDown, false: actionUp}[step > 0], 1)
-	case m.view == viewFiles:
-		m.moveFiles(map[bool]action{true: actionDown, false: actionUp}[step > 0], 1)
 	default:
 		m.cursor.row = max(0, min(m.cursor.row+step, len(m.lines)-1))
 		m.clamp()

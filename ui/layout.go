@@ -107,3 +107,29 @@ func scrollTo(top, cursor, visible, total int) int {
 	}
 	return max(0, min(top, total-visible))
 }
+
+// moved is where an index goes by a moving action; page is how many are on the screen. The result is not bounded.
+func moved(a action, at, page, last int) int {
+	switch a {
+	case actionUp:
+		return at - 1
+	case actionDown:
+		return at + 1
+	case actionFirst:
+		return 0
+	case actionLast:
+		return last
+	case actionHalfDown:
+		return at + max(1, page/2)
+	case actionHalfUp:
+		return at - max(1, page/2)
+	case actionPageDown:
+		return at + max(1, page)
+	case actionPageUp:
+		return at - max(1, page)
+	}
+	return at
+}
+
+// farDown is behind the end of every text: the drawing bounds it.
+const farDown = 1 << 20

@@ -27,30 +27,13 @@ func (m *Model) narrowRoom() int { return max(1, m.h-narrowTop-3) }
 // moveNarrow moves among the rows that the harness has.
 func (m *Model) moveNarrow(a action) {
 	rows := m.narrowLines()
-	at, step := 0, m.narrowRoom()
+	at := 0
 	for i, r := range rows {
 		if r <= m.cursor.row {
 			at = i
 		}
 	}
-	switch a {
-	case actionUp:
-		at--
-	case actionDown:
-		at++
-	case actionFirst:
-		at = 0
-	case actionLast:
-		at = len(rows) - 1
-	case actionHalfDown:
-		at += max(1, step/2)
-	case actionHalfUp:
-		at -= max(1, step/2)
-	case actionPageDown:
-		at += step
-	case actionPageUp:
-		at -= step
-	}
+	at = moved(a, at, m.narrowRoom(), len(rows)-1)
 	if len(rows) > 0 {
 		m.cursor.row = rows[max(0, min(at, len(rows)-1))]
 	}

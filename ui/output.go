@@ -174,24 +174,8 @@ func (m *Model) outputRight() []run {
 }
 
 func (m *Model) moveOutput(a action, step int) {
-	m.output.follows = false
-	switch a {
-	case actionUp:
-		m.output.offset--
-	case actionDown:
-		m.output.offset++
-	case actionHalfDown, actionPageDown:
-		m.output.offset += max(1, step)
-	case actionHalfUp, actionPageUp:
-		m.output.offset -= max(1, step)
-	case actionFirst:
-		m.output.offset = 0
-	case actionLast:
-		m.output.follows = true
-	case actionLeft:
-		m.cursor.col = max(0, m.cursor.col-1)
-	case actionRight:
-		m.cursor.col = min(m.cursor.col+1, len(m.columns)-1)
-	}
+	m.output.follows = a == actionLast
+	m.nextHarness(a)
+	m.output.offset = moved(a, m.output.offset, step, farDown)
 	m.output.offset = max(0, m.output.offset)
 }

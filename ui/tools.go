@@ -93,46 +93,16 @@ func (m *Model) toolRows(total int) int {
 
 func (m *Model) moveTools(a action, step int) {
 	n := len(m.toolLines())
-	if m.tools.schema {
-		switch a {
-		case actionUp:
-			m.tools.offset--
-		case actionDown:
-			m.tools.offset++
-		case actionPageDown, actionHalfDown:
-			m.tools.offset += max(1, step/2)
-		case actionPageUp, actionHalfUp:
-			m.tools.offset -= max(1, step/2)
-		case actionFirst:
-			m.tools.offset = 0
-		case actionLast:
-			m.tools.offset = 1 << 20
-		}
-		m.tools.offset = max(0, m.tools.offset)
+	switch {
+	case m.tools.schema:
+		m.tools.offset = max(0, moved(a, m.tools.offset, step, farDown))
 		return
-	}
-	switch a {
-	case actionLeft, actionRight:
-		delta := 1
-		if a == actionLeft {
-			delta = -1
-		}
-		m.cursor.col = max(0, min(m.cursor.col+delta, len(m.columns)-1))
+	case a == actionLeft || a == actionRight:
+		m.nextHarness(a)
 		m.tools.row, m.tools.top = 0, 0
 		return
-	case actionUp:
-		m.tools.row--
-	case actionDown:
-		m.tools.row++
-	case actionFirst:
-		m.tools.row = 0
-	case actionLast:
-		m.tools.row = n - 1
-	case actionHalfDown, actionPageDown:
-		m.tools.row += max(1, step/2)
-	case actionHalfUp, actionPageUp:
-		m.tools.row -= max(1, step/2)
 	}
+	m.tools.row = moved(a, m.tools.row, step, n-1)
 	m.tools.row = max(0, min(m.tools.row, n-1))
 }
 
