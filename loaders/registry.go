@@ -79,6 +79,7 @@ func All() []Harness {
 		kiro(),
 		ampCode(),
 		kimiCode(),
+		combiner(),
 	}
 }
 

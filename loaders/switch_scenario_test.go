@@ -345,6 +345,10 @@ func left(was, is any, found map[string]bool) {
 			found["enabled = true stays where no key was"] = true
 		case k == "enabled" && v == false:
 			found["enabled = false stays where no key was: another file had the switch"] = true
+		case k == "$schema":
+			found["a new file stays"] = true
+		case k == "allowed_servers":
+			found["an allow list stays where no list was"] = true
 		case k == "disabled" && v == false:
 			found["disabled = false stays where no key was"] = true
 		default:

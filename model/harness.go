@@ -103,6 +103,8 @@ const (
 	FindingConflictingKeys      FindingCode = "conflicting-keys"
 	FindingReferencedFile       FindingCode = "referenced-file"
 	FindingConflictingScopes    FindingCode = "conflicting-scopes"
+	FindingSharedProcess        FindingCode = "shared-process"
+	FindingCallsGated           FindingCode = "calls-gated"
 )
 
 // Findings lists every finding code, for tests and documentation.
@@ -113,6 +115,7 @@ func Findings() []FindingCode {
 		FindingFromRepository, FindingApprovedByProject, FindingGateOpenedByProject, FindingCommandNotFound,
 		FindingDeprecatedKey, FindingListingDiffers, FindingBlankedVariable, FindingUserApprovalUnneeded,
 		FindingPartialEntry, FindingWrongType, FindingConflictingKeys, FindingReferencedFile, FindingConflictingScopes,
+		FindingSharedProcess, FindingCallsGated,
 	}
 }
 
