@@ -106,12 +106,15 @@ func (f *ConfigFile) Location() model.Location {
 // Cache keeps bytes and parsed forms of files by identity (path, device, inode, size, modification time), over resolves
 // and reloads. It is safe for use by several goroutines.
 type Cache struct {
-	mu      sync.Mutex
-	entries map[string]*cacheEntry
+	mu        sync.Mutex
+	entries   map[string]*cacheEntry
+	databases map[string]*databaseEntry
 }
 
 // NewCache makes an empty cache.
-func NewCache() *Cache { return &Cache{entries: map[string]*cacheEntry{}} }
+func NewCache() *Cache {
+	return &Cache{entries: map[string]*cacheEntry{}, databases: map[string]*databaseEntry{}}
+}
 
 type cacheEntry struct {
 	id   fileIdentity
@@ -136,6 +139,10 @@ func (c *Cache) Forget(paths []string) {
 	defer c.mu.Unlock()
 	for _, p := range paths {
 		delete(c.entries, p)
+		delete(c.databases, p)
+		for _, end := range databaseBeside {
+			delete(c.databases, strings.TrimSuffix(p, end))
+		}
 	}
 }
 

@@ -65,6 +65,7 @@ func All() []Harness {
 		geminiCLI(),
 		cursorCLI(),
 		openCode(),
+		vsCode(),
 		claudeDesktop(),
 		copilotCLI(),
 		qwenCode(),
