@@ -25,7 +25,6 @@ var reasonsWithoutScenario = map[model.ReasonCode]string{
 	model.ReasonCommandNotFound:   "of deepagents, which looks the command up itself",
 	model.ReasonNeedsLogin:        "of deepagents, which looks for a token",
 	model.ReasonTokenMissing:      "seen at a launch",
-	model.ReasonNewServersOff:     "of programs that start new servers switched off",
 }
 
 // findingsWithoutScenario are the findings that no resolve gives yet, and why.

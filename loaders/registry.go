@@ -64,6 +64,7 @@ func All() []Harness {
 		codexCLI(),
 		geminiCLI(),
 		cursorCLI(),
+		cursorIDE(),
 		openCode(),
 		vsCode(),
 		claudeDesktop(),

@@ -20,7 +20,7 @@ func vsCode() Harness {
 	return Harness{
 		Harness: model.Harness{
 			ID: "vscode", Aliases: []string{"vs-code", "code"}, Title: "VS Code", Heading: "VS Code",
-			Verified: model.VerifiedSource, VersionChecked: "source of November 2026",
+			Verified: model.VerifiedSource, VersionChecked: "20ba3e6",
 			BlindSpots: []model.BlindSpot{
 				{Code: "trust-in-database", Text: "whether a folder is trusted, which servers are switched off, and what of .mcp.json was confirmed: they are in state.vscdb, which is read where it can be and never written"},
 				{Code: "inputs", Text: "values of ${input:...}, which are in the system's secret storage"},
