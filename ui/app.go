@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -317,6 +318,7 @@ func (m *Model) replace(s *model.Snapshot) tea.Cmd {
 // show puts a snapshot on the screen and keeps the cursor on the very cell that it was on.
 func (m *Model) show(s *model.Snapshot) {
 	at := m.cursorKey()
+	before, rows := m.snap, m.lines
 	m.snap = s
 	m.columns = m.prefs.pick(s)
 	m.tallies = make([]tally, len(s.Columns))
@@ -324,8 +326,20 @@ func (m *Model) show(s *model.Snapshot) {
 		m.tallies[i] = newTally(col)
 	}
 	m.lines = order(s, parseFilter(m.filterText), m.sort, m.columns)
+	if m.sort != sortName && before != nil && sameFiles(before, s) {
+		keepOrder(before, rows, s, m.lines)
+	}
 	m.longest, m.waiting = m.longestName(), m.anyWaits()
 	m.seek(at)
+}
+
+// sameFiles tells whether two snapshots say the same of the files: what differs was launched, or is the state of a session.
+func sameFiles(a, b *model.Snapshot) bool {
+	return a.Project == b.Project && slices.EqualFunc(a.Columns, b.Columns, func(x, y *model.Column) bool {
+		return x == y || x.ID == y.ID && slices.EqualFunc(x.Cells, y.Cells, func(c, d *model.Cell) bool {
+			return c == d || c.Name == d.Name && c.Definition == d.Definition && c.Decision == d.Decision && c.Reason == d.Reason
+		})
+	})
 }
 
 // cursorKey names what the cursor is on: the harness ("" on a name) and the server (named false on a heading).
@@ -358,13 +372,18 @@ func (m *Model) seek(k cursorKey) {
 		}
 	}
 	if k.named {
+		found := false
 		for i, l := range m.lines {
 			line := &m.snap.Lines[l]
-			if line.Server.Name == k.name {
+			if line.Server.Name != k.name {
+				continue
+			}
+			if line.Definition == k.definition {
 				m.cursor.row = i
-				if line.Definition >= k.definition {
-					break
-				}
+				break
+			}
+			if !found || line.Definition < k.definition {
+				m.cursor.row, found = i, true
 			}
 		}
 	}
@@ -461,9 +480,16 @@ func (m *Model) remember(before, after *model.Snapshot, diff model.Difference, n
 		}
 	}
 	const shown = 3
-	for i, k := range diff.Cells {
+	told := slices.DeleteFunc(slices.Clone(diff.Cells), func(k model.CellKey) bool {
+		was, is := cellOf(before, k), cellOf(after, k)
+		if is != nil && is.Launch != nil { // the spinner says it
+			return true
+		}
+		return was != nil && is != nil && was.Launch != nil && was.Observation == is.Observation && was.Definition == is.Definition // stopped: it is as it was
+	})
+	for i, k := range told {
 		if i == shown {
-			m.addEvent(event{now, "*", roleAccent, "and " + count(len(diff.Cells)-shown, "more cell"), ""})
+			m.addEvent(event{now, "*", roleAccent, "and " + count(len(told)-shown, "more cell"), ""})
 			break
 		}
 		col := after.Column(k.Harness)
@@ -474,7 +500,6 @@ func (m *Model) remember(before, after *model.Snapshot, diff model.Difference, n
 		switch {
 		case c == nil:
 			m.addEvent(event{now, "*", roleAccent, m.text(k.Name) + " is gone from " + col.Title, ""})
-		case c.Launch != nil:
 		case launched(cellOf(before, k), c):
 			style := styleOf(c.State())
 			m.addEvent(event{now, style.symbol, style.symbolRole, m.text(k.Name) + " in " + col.Title + ": " + c.StateWords(now), m.text(c.StateReason().Text)})

@@ -225,7 +225,7 @@ func fit(s string, room int) string {
 
 // cutBytes cuts at a rune's start, at most n bytes.
 func cutBytes(s string, n int) string {
-	for n > 0 && !utf8.RuneStart(s[n]) {
+	for n > 0 && n < len(s) && !utf8.RuneStart(s[n]) {
 		n--
 	}
 	return s[:n]
@@ -268,14 +268,16 @@ func wrap(rs []run, width int) [][]run {
 				gap = 0
 			}
 			for w > width {
-				head := ansi.Truncate(word, width, "")
+				head := ansi.Truncate(cutBytes(word, min(len(word), 16*width+64)), width, "") // a word may be a megabyte
 				if head == "" {
 					break
 				}
 				line = append(line, run{head, r.role})
 				flush()
 				word = word[len(head):]
-				w = textWidth(word)
+				if len(word) <= 16*width {
+					w = textWidth(word)
+				}
 			}
 			line = append(line, run{strings.Repeat(" ", gap) + word, r.role})
 			n += gap + w

@@ -148,18 +148,22 @@ type sortMode uint8
 const (
 	sortName sortMode = iota
 	sortSeverity
+	sortTokens
 	sortModes
 )
 
 func (s sortMode) String() string {
-	if s == sortSeverity {
+	switch s {
+	case sortSeverity:
 		return "severity"
+	case sortTokens:
+		return "tokens"
 	}
 	return "name"
 }
 
 // order returns the indices of the lines that the filter keeps, sorted. The lines of one server stay together by name; by
-// severity the line with the most urgent cell comes first.
+// severity the line with the most urgent cell comes first, by tokens the one whose tools take most of a model's context.
 func order(s *model.Snapshot, f filter, by sortMode, columns []int) []int {
 	out := make([]int, 0, len(s.Lines))
 	for i := range s.Lines {
@@ -167,13 +171,18 @@ func order(s *model.Snapshot, f filter, by sortMode, columns []int) []int {
 			out = append(out, i)
 		}
 	}
-	if by == sortSeverity {
-		urgency := make(map[int]int, len(out))
-		for _, i := range out {
-			urgency[i] = lineUrgency(s, &s.Lines[i], columns)
-		}
-		slices.SortStableFunc(out, func(a, b int) int { return urgency[a] - urgency[b] })
+	weigh := lineUrgency
+	switch by {
+	case sortName:
+		return out
+	case sortTokens:
+		weigh = lineTokens
 	}
+	weight := make(map[int]int, len(out))
+	for _, i := range out {
+		weight[i] = weigh(s, &s.Lines[i], columns)
+	}
+	slices.SortStableFunc(out, func(a, b int) int { return weight[a] - weight[b] })
 	return out
 }
 
@@ -191,4 +200,43 @@ func lineUrgency(s *model.Snapshot, line *model.Line, columns []int) int {
 		best = min(best, u)
 	}
 	return best
+}
+
+// lineTokens is what the server's tools take in the harness where they take most, below zero so that it comes first. What
+// a harness does not load takes nothing; what nobody listed comes last.
+func lineTokens(_ *model.Snapshot, line *model.Line, columns []int) int {
+	most := 1
+	for _, i := range columns {
+		cell := line.Cells[i]
+		switch {
+		case cell == nil || cell.Tools == nil:
+		case cell.Decision != model.DecisionLoads:
+			most = min(most, 0)
+		default:
+			most = min(most, -cell.Tools.Tokens)
+		}
+	}
+	return most
+}
+
+// keepOrder brings lines into the order that the rows of an older snapshot had: nothing jumps while servers are launched.
+// Lines that were not there before come last.
+func keepOrder(old *model.Snapshot, rows []int, s *model.Snapshot, lines []int) {
+	type row struct {
+		name       string
+		definition int
+	}
+	at := make(map[row]int, len(rows))
+	for i, l := range rows {
+		line := &old.Lines[l]
+		at[row{line.Server.Name, line.Definition}] = i
+	}
+	place := func(l int) int {
+		line := &s.Lines[l]
+		if i, ok := at[row{line.Server.Name, line.Definition}]; ok {
+			return i
+		}
+		return len(rows)
+	}
+	slices.SortStableFunc(lines, func(a, b int) int { return place(a) - place(b) })
 }

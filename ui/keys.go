@@ -105,7 +105,7 @@ func bindings() []binding {
 		{actionColumns, []string{"H"}, "H", "harnesses", "Show, hide and order the harness columns", false},
 		{actionFolder, []string{"P"}, "P", "folder", "Look at another folder", false},
 		{actionFilter, []string{"/"}, "/", "filter", "Filter the servers", false},
-		{actionSort, []string{"s"}, "s", "sort", "Sort by name or by severity", false},
+		{actionSort, []string{"s"}, "s", "sort", "Sort by name, severity or tokens", false},
 		{actionReread, []string{"r"}, "r", "read again", "Read the files of this harness again", false},
 		{actionRereadAll, []string{"R"}, "R", "read all again", "Read all files again", false},
 		{actionEdit, []string{"e"}, "e", "edit", "Open the deciding line in $EDITOR", false},

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -88,12 +89,12 @@ func (m *Model) shownKeys() []model.CellKey {
 	return out
 }
 
-// running tells whether the cursor is on something that is being started.
+// running tells whether the cursor is on something that is being started: a cell, or a row or column with such a cell.
 func (m *Model) running() bool {
-	if c := m.cell(); c != nil {
-		return c.Launch != nil
-	}
-	return false
+	return slices.ContainsFunc(m.launchKeys(), func(k model.CellKey) bool {
+		c := cellOf(m.snap, k)
+		return c != nil && c.Launch != nil
+	})
 }
 
 // launch starts what the cursor is on, or stops it when it runs.

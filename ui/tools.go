@@ -435,10 +435,13 @@ func schemaParameters(schema string) []parameter {
 	return out
 }
 
-// tokensText writes an estimate: 823, 1.9k.
+// tokensText writes an estimate in at most 7 cells: 823, 1.9k, 2.0M.
 func tokensText(n int) string {
-	if n < 1000 {
+	switch {
+	case n < 1000:
 		return strconv.Itoa(n)
+	case n < 1_000_000:
+		return strconv.FormatFloat(float64(n)/1000, 'f', 1, 64) + "k"
 	}
-	return strconv.FormatFloat(float64(n)/1000, 'f', 1, 64) + "k"
+	return strconv.FormatFloat(float64(n)/1_000_000, 'f', 1, 64) + "M"
 }

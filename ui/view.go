@@ -213,8 +213,11 @@ func (m *Model) cellView(cell *model.Cell, col *model.Column) cellView {
 	s := styleOf(cell.State())
 	v := cellView{symbol: s.symbol, symbolRole: s.symbolRole, word: fit(cell.Word(now), 7), wordRole: s.wordRole, finding: cell.Marked(),
 		stale: cell.Overlays&model.OverlayStale != 0}
-	if cell.State() == model.StateLaunching {
+	switch {
+	case cell.State() == model.StateLaunching:
 		v.symbol = m.spinner()
+	case cell.State() == model.StateOK && m.sort == sortTokens && cell.Tools != nil:
+		v.word = tokensText(cell.Tools.Tokens)
 	}
 	if blanket(col, cell) {
 		v.symbolRole, v.wordRole = roleDim, roleDim

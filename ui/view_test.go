@@ -299,3 +299,66 @@ func TestLettersOfOneRead(t *testing.T) {
 		t.Errorf("the filter is %q, %d lines", m.filterText, len(m.lines))
 	}
 }
+
+// By tokens the row whose tools take most comes first, what is not loaded after what is, what nobody listed last; cells say
+// tokens instead of a number of tools.
+func TestSortByTokens(t *testing.T) {
+	t.Parallel()
+	tokens := func(columns []*model.Column) {
+		for _, col := range columns {
+			for _, c := range col.Cells {
+				if c.Tools != nil {
+					c.Tools.Tokens = 1000*c.Tools.Offered + 230
+				}
+			}
+		}
+	}
+	rows := []shopRow{{"a", "claude:c", ""}, {"b", "claude:k5, codex:k1", ""}, {"c", "claude:k7", ""}, {"d", "claude:-off", ""}, {"e", "codex:k2000", ""}}
+	s := shopSnapshot(shopFive, rows, func(columns []*model.Column) {
+		tokens(columns)
+		columns[0].Cells[3].Tools = &model.ToolList{Offered: 90, Tokens: 90_000} // d is off, and was launched all the same
+	})
+	m := New(Options{Snapshot: s, Theme: ThemeMono, Now: func() time.Time { return shopTime }})
+	m.Update(tea.WindowSizeMsg{Width: 120, Height: 35})
+	names := func() string {
+		var got []string
+		for _, l := range m.lines {
+			got = append(got, m.snap.Lines[l].Server.Name)
+		}
+		return strings.Join(got, " ")
+	}
+	m.Update(keyMsg("s"))
+	m.Update(keyMsg("s"))
+	if got := names(); got != "e c b d a" {
+		t.Errorf("by tokens: %s", got)
+	}
+	for _, want := range []string{"● 2.0M", "● 7.2k", "● 5.2k", "● 1.2k", "– off"} {
+		if !strings.Contains(m.View(), want) {
+			t.Errorf("no %q in\n%s", want, m.View())
+		}
+	}
+
+	// A launch that ends moves no row; a changed file sorts anew.
+	newer := shopSnapshot(shopFive, rows, tokens)
+	newer.Generation = 2
+	for i, col := range newer.Columns {
+		for j, c := range col.Cells {
+			c.Definition, c.Reason = s.Columns[i].Cells[j].Definition, s.Columns[i].Cells[j].Reason
+		}
+	}
+	newer.Columns[0].Cells[0].Tools = &model.ToolList{Offered: 1, Tokens: 9_999}
+	m.Update(changeMsg{Change{Snapshot: newer}, true})
+	if got := names(); got != "e c b d a" {
+		t.Errorf("after a launch: %s", got)
+	}
+	changed := shopSnapshot(shopFive, rows[:4], tokens)
+	changed.Generation = 3
+	m.Update(changeMsg{Change{Snapshot: changed}, true})
+	if got := names(); got != "c b a d" {
+		t.Errorf("after a change: %s", got)
+	}
+	m.Update(keyMsg("s"))
+	if got := names(); got != "a b c d" || !strings.Contains(m.View(), "● 7 ") {
+		t.Errorf("by name: %s\n%s", got, m.View())
+	}
+}
