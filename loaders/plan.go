@@ -112,9 +112,12 @@ func editError(path string, err error) error {
 func applySteps(data []byte, e Edit) ([]byte, error) {
 	for _, s := range e.Steps {
 		var err error
-		if e.Format.TOML {
+		switch {
+		case e.Format.TOML:
 			data, err = tomlStep(data, s)
-		} else {
+		case e.Format.YAML:
+			data, err = yamlStep(data, s)
+		default:
 			data, err = jsonStep(data, e.Format.JSON, s)
 		}
 		if err != nil {
@@ -150,6 +153,13 @@ func tomlStep(data []byte, s Step) ([]byte, error) {
 		}
 	}
 	return tomledit.Append(data, s.Path, tomledit.Quote(s.Value))
+}
+
+func yamlStep(data []byte, s Step) ([]byte, error) {
+	if s.Kind != StepSet || s.Value != "true" && s.Value != "false" {
+		return nil, errors.New("only a switch can be set in a YAML file")
+	}
+	return setYAMLFlag(data, s.Path, s.Value == "true")
 }
 
 func jsonStep(data []byte, o jsonc.Options, s Step) ([]byte, error) {

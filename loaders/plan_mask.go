@@ -55,6 +55,9 @@ type maskSpan struct {
 // elsewhere. A file that does not parse is hidden line by line.
 func maskFile(data []byte, format Format) ([]byte, []model.Variable) {
 	m := &masker{data: data}
+	if format.YAML {
+		return hideLines(data), nil
+	}
 	if format.TOML {
 		doc, err := tomledit.Parse(data)
 		if err != nil {

@@ -73,7 +73,8 @@ type Edit struct {
 // Format says how a file is parsed.
 type Format struct {
 	TOML bool
-	JSON jsonc.Options // where TOML is not set
+	YAML bool          // StepSet of true or false is all that there is for it
+	JSON jsonc.Options // where neither is set
 }
 
 // StepKind is a kind of change.

@@ -339,6 +339,8 @@ func left(was, is any, found map[string]bool) {
 		old, had := w[k]
 		switch {
 		case had && sameJSON(old, v):
+		case had && k == "enabled" && isString(old):
+			found["another word for on or off became true or false"] = true
 		case had:
 			left(old, v, found)
 		case k == "enabled" && v == true:
@@ -355,6 +357,11 @@ func left(was, is any, found map[string]bool) {
 			left(nil, v, found)
 		}
 	}
+}
+
+func isString(v any) bool {
+	_, ok := v.(string)
+	return ok
 }
 
 func sameElements(a, b any) bool {

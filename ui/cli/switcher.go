@@ -437,8 +437,11 @@ func (s *switcher) short(text string) string {
 
 // formatOf guesses how a file is written, for showing what changed in it.
 func formatOf(path string) loaders.Format {
-	if strings.HasSuffix(path, ".toml") {
+	switch filepath.Ext(path) {
+	case ".toml":
 		return loaders.Format{TOML: true}
+	case ".yaml", ".yml":
+		return loaders.Format{YAML: true}
 	}
 	return loaders.Format{JSON: jsonc.Options{Comments: true, TrailingCommas: true, BOM: true, ReplaceInvalidUTF8: true}}
 }
