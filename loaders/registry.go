@@ -72,6 +72,7 @@ func All() []Harness {
 		qwenCode(),
 		windsurf(),
 		clineExtension(),
+		zedEditor(),
 		antigravity(),
 		openClaw(),
 		hermesAgent(),
