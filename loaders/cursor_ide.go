@@ -66,7 +66,17 @@ func (c *cursorIDEResolve) tilde(path string) string { return model.Tilde(path, 
 
 func (c *cursorIDEResolve) file(path string, scope model.Scope) *cursorFile {
 	f := readCursorFile(c.r, path, scope)
-	if root := f.file.Root(); f.file.OK() && !f.listed && root.Get("servers").Kind() == jsonc.Object {
+	if !f.file.OK() || f.listed {
+		return f
+	}
+	root := f.file.Root()
+	errs, servers := f.file.JSON.Errors(), root.Get("mcpServers")
+	switch {
+	case len(errs) > 0 && trimJS(string(f.file.Data)) != "":
+		c.r.Refuse(f.file, model.Location{Line: errs[0].Line, Column: errs[0].Column}, errs[0].Message+"; no servers could be recovered")
+	case servers.Exists():
+		c.r.Refuse(f.file, f.file.At("mcpServers", servers), "mcpServers is "+typeWord(servers)+", not an object")
+	case root.Get("servers").Kind() == jsonc.Object:
 		c.notes = append(c.notes, model.Note{Code: string(model.FindingWrongKey), Path: path, Line: root.Get("servers").Line(),
 			Text: c.tilde(path) + ` has "servers"; Cursor reads "mcpServers", so it gives no server`})
 	}
