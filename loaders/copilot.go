@@ -28,8 +28,10 @@ func copilotCLI() Harness {
 				{Code: "sign-in", Text: "whether a remote server asks for a sign-in"},
 			},
 		},
-		Resolve: resolveCopilot,
+		Resolve: func(env *Env, r *Reader) Result { return copilotOf(env, r).result },
 		Folders: foldersOfCopilot,
+		Toggle:  toggleCopilot,
+		Approve: approveCopilot,
 		Shares:  []string{".mcp.json"},
 		Launch: LaunchRules{
 			Class:    EnvironmentFull,
@@ -50,11 +52,14 @@ type copilot struct {
 	gitRoot string // "" outside git
 
 	config   *ConfigFile
+	trustKey string   // of the list that counts
 	trust    []string // folders, links resolved
 	settings *ConfigFile
 	off      []copilotOff
+	wouldOff []copilotOff // what the repository switches off once the folder is trusted
 	broken   *model.Problem
 	notes    []model.Note
+	result   Result
 }
 
 // copilotOff is a list of names that are switched off.
@@ -71,7 +76,16 @@ type copilotEntry struct {
 	trusted bool          // it lies in a trusted folder, or in no folder that needs trust
 }
 
-func resolveCopilot(env *Env, r *Reader) Result {
+// copilotOf resolves once for each reader.
+func copilotOf(env *Env, r *Reader) *copilot {
+	return keepResolve(r, "copilot", func() *copilot {
+		c := newCopilot(env, r)
+		c.result = c.resolve()
+		return c
+	})
+}
+
+func newCopilot(env *Env, r *Reader) *copilot {
 	c := &copilot{env: env, r: r, start: r.RealPath(env.Project), dir: env.InHome(".copilot")}
 	if dir := env.Var("COPILOT_HOME"); dir != "" {
 		c.dir = filepath.Clean(dir)
@@ -80,6 +94,10 @@ func resolveCopilot(env *Env, r *Reader) Result {
 		}
 	}
 	c.gitRoot = gitWorktree(r, c.start)
+	return c
+}
+
+func (c *copilot) resolve() Result {
 	c.readConfig()
 	user := c.userEntries()
 	workspace := c.workspaceEntries()
@@ -87,20 +105,26 @@ func resolveCopilot(env *Env, r *Reader) Result {
 	cells := c.cells(workspace, user)
 	c.strayFiles()
 	waits := slices.ContainsFunc(cells, func(x *model.Cell) bool { return x.Decision == model.DecisionWaits })
-	return Result{Cells: cells, Notes: c.notes, Broken: c.broken, Present: r.Exists(c.dir), Untrusted: waits && !c.trusted(c.start)}
+	return Result{Cells: cells, Notes: c.notes, Broken: c.broken, Present: c.r.Exists(c.dir), Untrusted: waits && !c.trusted(c.start)}
 }
 
-// readConfig reads the trusted folders of config.json: two lists, of which one with anything but texts counts for nothing. A
-// file that does not parse trusts nothing.
+// readConfig reads the trusted folders of config.json. Of its two keys the one that stands last counts, whatever it holds, and
+// a list with anything but texts counts for nothing. A file that does not parse trusts nothing.
 func (c *copilot) readConfig() {
 	c.config = c.r.Peek(filepath.Join(c.dir, "config.json"), model.ScopeUser)
 	c.r.ParseJSON(c.config, jsonc.JSONC)
-	for _, key := range []string{"trustedFolders", "trusted_folders"} {
-		list, _ := c.config.Root().Get(key).Strings()
-		for _, folder := range list {
-			if filepath.IsAbs(folder) {
-				c.trust = append(c.trust, c.r.RealPath(folder))
-			}
+	c.trustKey = "trustedFolders"
+	var seen []string
+	for _, m := range c.config.Root().Members() { // a key that stands twice is where it stands first
+		if (m.Key == "trustedFolders" || m.Key == "trusted_folders") && !slices.Contains(seen, m.Key) {
+			seen = append(seen, m.Key)
+			c.trustKey = m.Key
+		}
+	}
+	list, _ := c.config.Root().Get(c.trustKey).Strings()
+	for _, folder := range list {
+		if filepath.IsAbs(folder) {
+			c.trust = append(c.trust, c.r.RealPath(folder))
 		}
 	}
 	if v := c.config.Root().Get("disabledMcpServers"); v.Len() > 0 {
@@ -123,8 +147,8 @@ func (c *copilot) trusted(dir string) bool {
 
 // trustLocation is the line that says, or would say, whether the folder is trusted.
 func (c *copilot) trustLocation() model.Location {
-	if v := c.config.Root().Get("trustedFolders"); v.Exists() {
-		return c.config.At("trustedFolders", v)
+	if v := c.config.Root().Get(c.trustKey); v.Exists() {
+		return c.config.At(c.trustKey, v)
 	}
 	return model.Location{Path: c.config.Path, Key: "trustedFolders", Line: 1}
 }
@@ -132,10 +156,10 @@ func (c *copilot) trustLocation() model.Location {
 // readSettings reads what is switched off: the user's list, and in a trusted git repository two files at its root. A list
 // with anything but texts counts for nothing.
 func (c *copilot) readSettings() {
-	add := func(f *ConfigFile, repository bool) {
+	add := func(f *ConfigFile, repository, counts bool) {
 		v := f.Root().Get("disabledMcpServers")
-		if _, ok := v.Strings(); !ok || v.Kind() != jsonc.Array {
-			if v.Exists() {
+		if _, ok := v.Strings(); !ok {
+			if v.Exists() && counts {
 				c.notes = append(c.notes, model.Note{Code: string(model.FindingWrongType), Path: f.Path, Line: v.Line(),
 					Text: "disabledMcpServers of " + c.tilde(f.Path) + " is no list of names: it switches nothing off"})
 			}
@@ -146,23 +170,26 @@ func (c *copilot) readSettings() {
 			s, _ := item.Str()
 			off.names[s] = f.At("disabledMcpServers", item)
 		}
-		c.off = append(c.off, off)
+		if counts {
+			c.off = append(c.off, off)
+		} else {
+			c.wouldOff = append(c.wouldOff, off)
+		}
 	}
 	if c.gitRoot != "" {
 		for _, name := range []string{"settings.json", "settings.local.json"} {
 			path := filepath.Join(c.gitRoot, ".github", "copilot", name)
-			if !c.trusted(c.start) {
-				c.r.Ignored(path, model.ScopeProject, "not read in a folder that is not trusted")
-				continue
-			}
 			f := c.r.Peek(path, model.ScopeProject)
 			c.r.ParseJSON(f, jsonc.JSONC)
-			add(f, true)
+			add(f, true, c.trusted(c.start))
+			if f.Exists() && !c.trusted(c.start) {
+				c.r.Mark(f, model.FileIgnored, "not read in a folder that is not trusted")
+			}
 		}
 	}
 	c.settings = c.r.Peek(filepath.Join(c.dir, "settings.json"), model.ScopeUser)
 	c.r.ParseJSON(c.settings, jsonc.JSONC)
-	add(c.settings, false)
+	add(c.settings, false, true)
 	for _, key := range []string{"trustedFolders", "trusted_folders"} {
 		if v := c.settings.Root().Get(key); v.Len() > 0 {
 			c.wrongPlace(c.settings, key, v, "config.json")
@@ -580,7 +607,7 @@ func (c *copilot) cell(entries []*copilotEntry) *model.Cell {
 	}
 	out.Replaces, out.Pending = replaces, pending
 	byRepository := c.applySwitches(out)
-	out.Capabilities = c.capabilities(out, byRepository)
+	out.Capabilities = c.capabilities(out, waiting != nil, byRepository)
 	return out
 }
 
@@ -611,12 +638,13 @@ func (c *copilot) applySwitches(out *model.Cell) (byRepository bool) {
 	return false
 }
 
-func (c *copilot) capabilities(out *model.Cell, byRepository bool) model.Capabilities {
+// capabilities says what can be done with a cell. waits tells whether an entry of the name lies in a folder that is not
+// trusted.
+func (c *copilot) capabilities(out *model.Cell, waits, byRepository bool) model.Capabilities {
 	caps := model.Capabilities{Approve: "the folder is trusted", Login: "not needed"}
 	if out.Definition != nil && out.Definition.Transport.Remote() {
 		caps.Login = ""
 	}
-	waits := slices.ContainsFunc(out.Pending, func(p model.Pending) bool { return p.State == model.StateUnapproved })
 	switch {
 	case c.broken != nil:
 		caps.Toggle, caps.Approve = "a file is refused: mend it first", "a file is refused: mend it first"
@@ -624,16 +652,15 @@ func (c *copilot) capabilities(out *model.Cell, byRepository bool) model.Capabil
 	case out.Decision == model.DecisionCannot:
 		caps.Toggle, caps.Approve = "the entry does not load: mend it first", "the entry does not load: mend it first"
 		return caps
-	case out.Decision == model.DecisionWaits || waits:
-		caps.Approve = ""
+	case waits:
+		caps.Approve = c.trustRefused(out.Name)
 	case out.Scope == model.ScopeUser:
 		caps.Approve = "not needed, user scope"
 	}
-	switch {
-	case byRepository:
+	if byRepository {
 		caps.Toggle = "the repository's settings switch it off: only they can switch it on"
-	case c.settings.Status == model.FileMalformed || c.settings.Status == model.FileRefused:
-		caps.Toggle = "settings.json is broken: mend it first"
+	} else {
+		caps.Toggle = copilotUnwritable(c.settings)
 	}
 	return caps
 }

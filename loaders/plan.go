@@ -141,6 +141,14 @@ func tomlStep(data []byte, s Step) ([]byte, error) {
 		return nil, err
 	}
 	have, found := tomlAt(doc.Tree(), s.Path...)
+	if s.Kind == StepPrune {
+		list, isList := have.([]any)
+		table, isTable := have.(map[string]any)
+		if isList && len(list) == 0 || isTable && len(table) == 0 {
+			return tomledit.Delete(data, s.Path)
+		}
+		return data, nil
+	}
 	if text, ok := have.(string); found && ok {
 		if text == s.Value {
 			return data, nil
@@ -177,6 +185,12 @@ func jsonStep(data []byte, o jsonc.Options, s Step) ([]byte, error) {
 			return nil, err
 		}
 		have = doc.Root().Lookup(s.Path...)
+	}
+	if s.Kind == StepPrune {
+		if (have.Kind() == jsonc.Array || have.Kind() == jsonc.Object) && have.Len() == 0 {
+			return jsonc.Delete(data, o, s.Path)
+		}
+		return data, nil
 	}
 	text, isText := have.Str()
 	if s.Kind == StepRemove {

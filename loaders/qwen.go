@@ -26,8 +26,10 @@ func qwenCode() Harness {
 				{Code: "session-memory", Text: "an open session keeps approvals and trust as they were when it started, and may write its older approvals back"},
 			},
 		},
-		Resolve: resolveQwen,
+		Resolve: func(env *Env, r *Reader) Result { return qwenOf(env, r).result },
 		Folders: foldersOfTrustFile("QWEN_CODE_TRUSTED_FOLDERS_PATH", ".qwen/trustedFolders.json"),
+		Toggle:  toggleQwen,
+		Approve: approveQwen,
 		Shares:  []string{".mcp.json"},
 		Launch: LaunchRules{
 			Class:    EnvironmentFull,
@@ -60,6 +62,8 @@ type qwen struct {
 	layers     []qwenLayer // lowest to highest
 	mcpJSON    *ConfigFile
 	trust      qwenTrust
+	trustFile  *ConfigFile // nil while nobody asks
+	badLevel   int         // the line of the first rule whose level is unknown, 0 if all are known
 	rules      []qwenTrustRule
 	approvals  *ConfigFile
 	extensions []qwenExtension
@@ -70,6 +74,11 @@ type qwen struct {
 	allOff     *model.Reason // no server of any file loads
 	notes      []model.Note
 	broken     *model.Problem
+
+	decided  map[string]*qwenEntry // the entry that each cell is about
+	ifAllow  qwenList              // in a folder that is not trusted: the lists that would count if it were
+	ifExcept qwenList
+	result   Result
 }
 
 // qwenLayer is one settings file that was read. A file of an old version has some settings under old keys.
@@ -137,9 +146,17 @@ func newQwen(env *Env, r *Reader) *qwen {
 	return q
 }
 
-func resolveQwen(env *Env, r *Reader) Result {
-	q := newQwen(env, r)
-	res := Result{Present: r.Exists(q.dir)}
+// qwenOf resolves once for each reader.
+func qwenOf(env *Env, r *Reader) *qwen {
+	return keepResolve(r, "qwen", func() *qwen {
+		q := newQwen(env, r)
+		q.result = q.resolve()
+		return q
+	})
+}
+
+func (q *qwen) resolve() Result {
+	res := Result{Present: q.r.Exists(q.dir)}
 	q.readSettings()
 	q.decideTrust()
 	q.readVariables()
@@ -402,6 +419,7 @@ func (q *qwen) decideTrust() {
 	}
 	q.trust.asked = true
 	f := q.r.ReadJSON(path, model.ScopeUser, 0, qwenJSON)
+	q.trustFile = f
 	q.trust.at = model.Location{Path: f.Path, Line: 1}
 	q.trust.why = "no rule of " + q.tilde(f.Path) + " trusts this folder"
 	if f.Status == model.FileAbsent || f.Status == model.FileRefused && !q.r.Exists(f.Path) {
@@ -425,6 +443,9 @@ func (q *qwen) decideTrust() {
 		case "TRUST_PARENT":
 			folder = filepath.Dir(strings.TrimRight(folder, `/\`))
 		default:
+			if q.badLevel == 0 {
+				q.badLevel = m.Line()
+			}
 			q.note(string(model.FindingWrongType), f.Path, m.Line(), "Qwen Code skips the rule in %s:%d: its level is none of TRUST_FOLDER, TRUST_PARENT, DO_NOT_TRUST", q.tilde(f.Path), m.Line())
 			continue
 		}
@@ -729,6 +750,10 @@ var qwenApprovalModes = []string{"plan", "default", "auto-edit", "auto", "yolo"}
 // server out.
 func (q *qwen) readSessionSettings() {
 	q.allowed, q.excluded = q.readList("allowed"), q.readList("excluded")
+	if !q.trust.trusted {
+		trusted := q.ifTrusted()
+		q.ifAllow, q.ifExcept = trusted.readList("allowed"), trusted.readList("excluded")
+	}
 	for _, l := range []qwenList{q.allowed, q.excluded} {
 		if !l.bad.IsZero() {
 			q.note(string(model.FindingWrongType), l.bad.Path, l.bad.Line, "%s in %s:%d: every session ends at its start, while qwen mcp list works", l.why, q.tilde(l.bad.Path), l.bad.Line)

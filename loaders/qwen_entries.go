@@ -402,7 +402,9 @@ func (q *qwen) cells() []*model.Cell {
 		servers, order = all, names
 	}
 	cells := make([]*model.Cell, 0, len(order))
+	q.decided = make(map[string]*qwenEntry, len(order))
 	for _, name := range order {
+		q.decided[name] = servers[name].entry
 		cells = append(cells, q.decide(servers[name]))
 	}
 	return cells
@@ -574,34 +576,16 @@ func (q *qwen) capabilities(out *model.Cell, e *qwenEntry) model.Capabilities {
 	if out.Definition != nil && out.Definition.Transport.Remote() {
 		caps.Login = ""
 	}
-	broken := q.approvals.Status == model.FileMalformed || q.approvals.Status == model.FileRefused
-	switch {
-	case out.Decision == model.DecisionCannot:
+	if out.Decision == model.DecisionCannot {
 		caps.Toggle, caps.Approve = "the entry does not load: mend it first", "the entry does not load: mend it first"
 		return caps
-	case out.Reason.Code == model.ReasonUntrustedFolder:
-	case !e.gated() || !e.value.Exists():
-		caps.Approve = fmt.Sprintf("not needed, %s scope", e.Scope)
-	case broken:
-		caps.Approve = "mcpApprovals.json does not parse: mend it first"
-	case out.Decision == model.DecisionLoads && q.gate.open:
-		caps.Approve = "not needed, the approval mode is yolo"
-	case out.Decision == model.DecisionLoads:
-		caps.Approve = "approved already"
 	}
-	switch code := out.Reason.Code; {
-	case q.allOff != nil:
+	if q.allOff != nil {
 		caps.Toggle = "a setting keeps every server out: e opens it"
 		caps.Approve = caps.Toggle
-	case code == model.ReasonBlockedByList || code == model.ReasonBlockedByPolicy:
-		caps.Toggle = "a list blocks it; taking it off that list is no switch"
-	case code == model.ReasonRejected:
-		caps.Toggle = "it is rejected, not switched off: approve it"
-	case code == model.ReasonSwitchedOff && e.extension != nil && !e.extension.active:
-		caps.Toggle = "its whole extension is switched off: qwen extensions enable switches that on"
-	case e.extension != nil && (q.prefs.Status == model.FileMalformed || q.prefs.Status == model.FileRefused):
-		caps.Toggle = "extension-preferences.json does not parse: mend it first"
+		return caps
 	}
+	caps.Toggle, caps.Approve = q.switchRefused(out, e), q.consentRefused(out, e)
 	return caps
 }
 

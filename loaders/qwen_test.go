@@ -523,7 +523,7 @@ func TestQwenWatchesWhatCouldAppear(t *testing.T) {
 	t.Parallel()
 	s := newSettingsScene(t, nil, nil)
 	r := NewReader(s.env, NewCache())
-	resolveQwen(s.env, r)
+	qwenCode().Resolve(s.env, r)
 	touched := r.Touched()
 	for _, p := range []string{qwenUser, qwenProject, qwenTrustFile, qwenApprovals, "project/.mcp.json", "project/.env", "project/.qwen/.env", "home/.env", "home/.qwen/.env",
 		"home/.qwen/extensions", "home/.qwen/extensions/extension-enablement.json", "home/.qwen/extensions/extension-preferences.json",

@@ -86,6 +86,7 @@ const (
 	StepDelete                 // takes the key at Path out
 	StepAppend                 // adds the text Value to the list at Path, if it is not in it; a plain text there becomes a list first
 	StepRemove                 // takes the text Value out of the list at Path
+	StepPrune                  // takes the key at Path out, if its value is an empty list or an empty object
 )
 
 // Step is one change at a key path; an empty path is the root.
@@ -254,7 +255,7 @@ func (b *Switchboard) settle(c *model.Cell, wish Wish, o *Option) {
 		o.Unavailable = b.harness.Title + " would not know it any more"
 		return
 	}
-	why, missing := judge(c, then, wish, plan.Empty())
+	why, missing := judge(c, then, wish, plan.Empty(), o.TrustsFolder)
 	if why != "" {
 		o.Unavailable = why
 		return
@@ -304,8 +305,9 @@ func (b *Switchboard) shortPaths(text string) string {
 	return strings.ReplaceAll(text, b.env.Home+string(filepath.Separator), "~"+string(filepath.Separator))
 }
 
-// judge says why an option has not the effect that was wished, or what is missing afterwards for the server to load.
-func judge(before, after *model.Cell, wish Wish, nothing bool) (unavailable, missing string) {
+// judge says why an option has not the effect that was wished, or what is missing afterwards for the server to load. A server
+// may wait for two things: what gives one of them has an effect, even where the folder is not trusted before and after.
+func judge(before, after *model.Cell, wish Wish, nothing, trusts bool) (unavailable, missing string) {
 	still := func(what string) string {
 		if after.Reason.Text != "" {
 			return what + ": " + after.Reason.Text
@@ -335,7 +337,8 @@ func judge(before, after *model.Cell, wish Wish, nothing bool) (unavailable, mis
 			return "", ""
 		case after.Decision == model.DecisionLoads:
 			return still("it would still wait"), ""
-		case after.Decision == model.DecisionWaits && after.Reason.Code == model.ReasonUntrustedFolder && (before.Reason.Code != after.Reason.Code || nothing):
+		case after.Decision == model.DecisionWaits && after.Reason.Code == model.ReasonUntrustedFolder &&
+			(before.Reason.Code != after.Reason.Code || nothing || !trusts && before.Reason.Text != after.Reason.Text):
 			return "", after.Reason.Text
 		case after.Decision == model.DecisionOff && after.Reason.Code == model.ReasonSwitchedOff && !nothing:
 			return "", after.Reason.Text
