@@ -81,8 +81,10 @@ func All() []Harness {
 		gooseCLI(),
 		crushCLI(),
 		rooCode(),
+		kiloCode(),
 		kiro(),
 		ampCode(),
+		continueExtension(),
 		kimiCode(),
 		combiner(),
 	}
