@@ -480,6 +480,9 @@ func (g *grok) decide(c *model.Cell) {
 	if c.Decision == model.DecisionCannot {
 		return
 	}
+	if c.Decision == model.DecisionOff && filepath.Ext(c.Source.Path) == ".json" {
+		c.Capabilities.Toggle = "enabled is false in another harness's file: " + g.tilde(c.Source.Path)
+	}
 	if at, off := g.off[c.Name]; off {
 		c.Decision = model.DecisionOff
 		c.Reason = model.Reason{Code: model.ReasonSwitchedOff, DecidedBy: at, Text: "its name is in disabled_mcp_servers of " + g.tilde(g.user.Path)}

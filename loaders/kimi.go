@@ -52,6 +52,7 @@ type kimi struct {
 	home    string
 	trust   *ConfigFile // the record that the folder is trusted
 	trusted bool
+	bad     string // why files of the folder must not count: one of them would leave the program without servers
 	result  Result
 }
 
@@ -100,7 +101,7 @@ func (k *kimi) resolve() {
 		case c.Decision == model.DecisionCannot:
 			c.Capabilities.Approve = c.Capabilities.Toggle
 		case c.Decision == model.DecisionWaits || waitsBeside(c):
-			c.Capabilities.Approve = ""
+			c.Capabilities.Approve = k.bad
 		case c.Scope == model.ScopeUser:
 			c.Capabilities.Approve = "not needed, user scope"
 		default:
@@ -118,6 +119,12 @@ func (k *kimi) waiting(cells []*model.Cell, entries []plainEntry) []*model.Cell 
 	for _, e := range entries {
 		i := slices.IndexFunc(cells, func(c *model.Cell) bool { return c.Name == e.Name })
 		switch {
+		case e.fault != nil && i >= 0:
+			cells[i].Pending = append(cells[i].Pending, model.Pending{Entry: e.Entry, State: model.StateError, Reason: *e.fault})
+		case e.fault != nil:
+			c := cell(e.Entry, model.DecisionCannot, *e.fault)
+			c.Capabilities = k.capabilities(c)
+			cells = append(cells, c)
 		case i >= 0 && cells[i].Decision != model.DecisionCannot:
 			cells[i].Pending = append(cells[i].Pending, model.Pending{Entry: e.Entry, State: model.StateUnapproved, Reason: reason})
 		case i < 0:
@@ -142,8 +149,11 @@ func (k *kimi) file(path string, scope model.Scope) []plainEntry {
 		entries = k.refuse(f, entries[i].fault.DecidedBy, "the entry "+quoted(entries[i].Name)+" is invalid: "+entries[i].fault.Text, entries)
 	}
 	k.wrongKeys(f, "mcpServers")
-	if scope == model.ScopeUser || k.trusted {
+	switch {
+	case scope == model.ScopeUser || k.trusted:
 		k.stops(f)
+	case f.Status == model.FileMalformed || f.Status == model.FileRefused:
+		k.bad = k.tilde(f.Path) + " is broken: in a trusted folder it would leave Kimi Code without any server"
 	}
 	return entries
 }

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 
@@ -31,6 +32,9 @@ func parseYAML(data []byte) (out yamlFile) {
 			out = yamlFile{err: &jsonc.SyntaxError{Line: 1, Column: 1, Message: "cannot be read as YAML"}}
 		}
 	}()
+	if i := invalidUTF8(data); i >= 0 {
+		return yamlFile{err: &jsonc.SyntaxError{Line: 1 + strings.Count(string(data[:i]), "\n"), Column: 1, Message: "is no UTF-8 text"}}
+	}
 	var doc yaml.Node
 	if err := yaml.Unmarshal(data, &doc); err != nil {
 		line := 1
@@ -43,6 +47,18 @@ func parseYAML(data []byte) (out yamlFile) {
 		out.root = doc.Content[0]
 	}
 	return out
+}
+
+// invalidUTF8 is where a text stops to be UTF-8, or -1. The parser would take other encodings, the harnesses do not.
+func invalidUTF8(data []byte) int {
+	for i := 0; i < len(data); {
+		r, size := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && size == 1 {
+			return i
+		}
+		i += size
+	}
+	return -1
 }
 
 // readYAML reads and parses a file. One that does not parse is malformed.
