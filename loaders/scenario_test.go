@@ -243,6 +243,7 @@ func materialise(t *testing.T, name string, setup scenarioSetup) *scene {
 
 var (
 	notAlphanumeric = regexp.MustCompile(`[^A-Za-z0-9]+`)
+	kimiFolder      = regexp.MustCompile(`/wd_[^/_]+_[0-9a-f]{12}`) // Kimi Code's name for the folder, a digest of its path
 	cursorKey       = regexp.MustCompile(`@CURSOR_KEY:([^@]+)@`)
 )
 
@@ -273,6 +274,7 @@ func (s *scene) short(path string, line int) string {
 	if s.slug != "" {
 		path = strings.Replace(path, "/"+s.slug+"/", "/$SLUG/", 1)
 	}
+	path = kimiFolder.ReplaceAllString(path, "/$$KIMI_FOLDER")
 	if line > 0 {
 		return fmt.Sprintf("%s:%d", path, line)
 	}
