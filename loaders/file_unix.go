@@ -43,3 +43,15 @@ func ownerOf(info fs.FileInfo) (uid int, ok bool) {
 	}
 	return int(st.Uid), true
 }
+
+// executableFor tells whether a user may execute a file, as far as its mode tells: groups are not looked up.
+func executableFor(info fs.FileInfo, uid int) bool {
+	bits := fs.FileMode(0o111)
+	if owner, ok := ownerOf(info); ok && uid > 0 {
+		bits = 0o011
+		if owner == uid {
+			bits = 0o100
+		}
+	}
+	return info.Mode()&bits != 0
+}

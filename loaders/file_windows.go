@@ -27,3 +27,6 @@ func openForReading(path string) (*os.File, error) { return os.Open(path) }
 
 // ownerOf is not known here: owners are no numbers on Windows.
 func ownerOf(fs.FileInfo) (uid int, ok bool) { return 0, false }
+
+// executableFor is told by the name of a file on Windows, not by its mode.
+func executableFor(fs.FileInfo, int) bool { return true }

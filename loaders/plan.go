@@ -135,6 +135,10 @@ func tomlStep(data []byte, s Step) ([]byte, error) {
 		return tomledit.Delete(data, s.Path)
 	case StepRemove:
 		return tomledit.Remove(data, s.Path, s.Value)
+	case StepAddTable:
+		return tomledit.AppendTable(data, s.Path, s.Value)
+	case StepRemoveTable:
+		return tomledit.RemoveTable(data, s.Path, s.Value)
 	}
 	doc, err := tomledit.Parse(data)
 	if err != nil {
@@ -176,6 +180,8 @@ func jsonStep(data []byte, o jsonc.Options, s Step) ([]byte, error) {
 		return jsonc.Set(data, o, s.Path, s.Value)
 	case StepDelete:
 		return jsonc.Delete(data, o, s.Path)
+	case StepAddTable, StepRemoveTable:
+		return nil, errors.New("a JSON file has no arrays of tables")
 	}
 	o.Lenient = false
 	var have jsonc.Value

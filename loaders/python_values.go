@@ -1,8 +1,53 @@
 package loaders
 
-import "slices"
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
-// What harnesses written in Python leave to its library: patterns of fnmatch.
+// What harnesses written in Python leave to its library: patterns of fnmatch, the look-up of shutil.which, .env files of
+// python-dotenv.
+
+// pythonSpace tells whether str.strip and \s take a character for white space.
+func pythonSpace(r rune) bool {
+	return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f
+}
+
+// pythonStrip is str.strip.
+func pythonStrip(s string) string { return strings.TrimFunc(s, pythonSpace) }
+
+// pythonLines is str.splitlines.
+func pythonLines(s string) []string {
+	var out []string
+	start := 0
+	for i, r := range s {
+		if i < start {
+			continue
+		}
+		end := 0
+		switch r {
+		case '\r':
+			end = i + 1
+			if strings.HasPrefix(s[end:], "\n") {
+				end++
+			}
+		case '\n', '\v', '\f', 0x1c, 0x1d, 0x1e, 0x85, 0x2028, 0x2029:
+			end = i + utf8.RuneLen(r)
+		default:
+			continue
+		}
+		out = append(out, s[start:i])
+		start = end
+	}
+	if start < len(s) {
+		out = append(out, s[start:])
+	}
+	return out
+}
 
 // pythonFnmatch is fnmatch.fnmatchcase (Python 3.12): * any run, ? any character, [...] one of a set, [!...] one that is
 // not. There is no escape but a set of one.
@@ -123,4 +168,266 @@ func fnmatchSet(set []rune) fnmatchPart {
 		}
 	}
 	return p
+}
+
+// pythonWhich finds a program as shutil.which does on path, the value of PATH. A command with a folder in it counts from
+// dir; an empty dir finds no relative one.
+func pythonWhich(env *Env, r *Reader, dir, command string) bool {
+	absolute := func(p string) string {
+		if filepath.IsAbs(p) || p == "" {
+			return p
+		}
+		if dir == "" {
+			return ""
+		}
+		return filepath.Join(dir, p)
+	}
+	names := []string{command}
+	if env.GOOS == "windows" {
+		extensions := env.Var("PATHEXT")
+		if extensions == "" {
+			extensions = ".COM;.EXE;.BAT;.CMD;.VBS;.JS;.WS;.MSC"
+		}
+		names = nil
+		for _, ext := range strings.Split(extensions, ";") {
+			if ext == "" {
+				continue
+			}
+			if strings.HasSuffix(strings.ToLower(command), strings.ToLower(ext)) {
+				names = append([]string{command}, names...)
+			}
+			names = append(names, command+ext)
+		}
+	}
+	separators := "/"
+	if env.GOOS == "windows" {
+		separators = `/\`
+	}
+	if command == "" || strings.HasSuffix(command, "/") {
+		return false
+	}
+	folders := []string{""}
+	if !strings.ContainsAny(command, separators) {
+		path, set := env.Lookup("PATH")
+		if !set {
+			path = "/bin:/usr/bin"
+		}
+		if path == "" {
+			return false
+		}
+		list := ":"
+		if env.GOOS == "windows" {
+			list = ";"
+		}
+		folders = strings.Split(path, list)
+	}
+	for _, folder := range folders {
+		for _, name := range names {
+			if at := absolute(joinPath(folder, name)); at != "" && mayRun(env, r, at) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func joinPath(folder, name string) string {
+	if folder == "" {
+		return name
+	}
+	return filepath.Join(folder, name)
+}
+
+// mayRun tells whether a path is something other than a folder that the user may execute.
+func mayRun(env *Env, r *Reader, path string) bool {
+	info, err := r.Stat(path)
+	if err != nil || info.IsDir() {
+		return false
+	}
+	return executableFor(info, env.UID)
+}
+
+// pythonDotenvEntry is a variable of a .env file; Set is false for a name without a value.
+type pythonDotenvEntry struct {
+	name, value string
+	set         bool
+	line        int
+}
+
+var (
+	dotenvExport       = regexp.MustCompile(`^export[^\S\n]+`)
+	dotenvQuotedKey    = regexp.MustCompile(`^'([^']+)'`)
+	dotenvKey          = regexp.MustCompile(`^[^=#\s\x{85}\x{a0}\x{2028}\x{2029}\x{3000}]+`)
+	dotenvSingleQuoted = regexp.MustCompile(`^'((?:\\'|[^'])*)'`)
+	dotenvDoubleQuoted = regexp.MustCompile(`^"((?:\\"|[^"])*)"`)
+	dotenvInlineNote   = regexp.MustCompile(`\s+#.*`)
+	dotenvReference    = regexp.MustCompile(`\$\{([^}:]*)(?::-([^}]*))?\}`)
+)
+
+// pythonDotenv reads a .env file as dotenv_values of python-dotenv 1.2.2 does: names may be quoted or exported, quotes
+// take in line ends and escapes, a # behind white space ends a bare value, and ${NAME} and ${NAME:-default} are filled in
+// from the file so far, then the environment. ok is false when the file is not UTF-8, which Python cannot read. Of equal
+// names the last counts.
+func pythonDotenv(data []byte, lookup func(string) (string, bool)) (out []pythonDotenvEntry, ok bool) {
+	if !utf8.Valid(data) {
+		return nil, false
+	}
+	p := &dotenvParser{rest: strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(data)), line: 1}
+	index := map[string]int{}
+	for p.rest != "" {
+		e, found := p.binding()
+		if !found {
+			continue
+		}
+		if e.set {
+			e.value = dotenvReference.ReplaceAllStringFunc(e.value, func(ref string) string {
+				m := dotenvReference.FindStringSubmatch(ref)
+				if i, have := index[m[1]]; have {
+					return out[i].value
+				}
+				if v, have := lookup(m[1]); have {
+					return v
+				}
+				return m[2]
+			})
+		}
+		if i, have := index[e.name]; have {
+			out[i] = e
+			continue
+		}
+		index[e.name] = len(out)
+		out = append(out, e)
+	}
+	return out, true
+}
+
+type dotenvParser struct {
+	rest string
+	line int
+}
+
+func (p *dotenvParser) take(n int) string {
+	text := p.rest[:n]
+	p.line += strings.Count(text, "\n")
+	p.rest = p.rest[n:]
+	return text
+}
+
+func (p *dotenvParser) takeSpace(lines bool) {
+	n := strings.IndexFunc(p.rest, func(r rune) bool { return !pythonSpace(r) || r == '\n' && !lines })
+	if n < 0 {
+		n = len(p.rest)
+	}
+	p.take(n)
+}
+
+// binding reads one statement; a line that is none is skipped.
+func (p *dotenvParser) binding() (e pythonDotenvEntry, found bool) {
+	p.takeSpace(true)
+	if p.rest == "" {
+		return e, false
+	}
+	e, found, ok := p.statement()
+	if !ok {
+		n := strings.IndexByte(p.rest, '\n')
+		p.take(n + 1)
+		if n < 0 {
+			p.rest = ""
+		}
+		return e, false
+	}
+	return e, found
+}
+
+func (p *dotenvParser) statement() (e pythonDotenvEntry, found, ok bool) {
+	p.take(len(dotenvExport.FindString(p.rest)))
+	e.line = p.line
+	switch {
+	case strings.HasPrefix(p.rest, "#"):
+	case strings.HasPrefix(p.rest, "'"):
+		m := dotenvQuotedKey.FindStringSubmatch(p.rest)
+		if m == nil {
+			return e, false, false
+		}
+		p.take(len(m[0]))
+		e.name, found = m[1], true
+	default:
+		if e.name = dotenvKey.FindString(p.rest); e.name == "" {
+			return e, false, false
+		}
+		p.take(len(e.name))
+		found = true
+	}
+	p.takeSpace(false)
+	if strings.HasPrefix(p.rest, "=") {
+		p.take(1)
+		p.takeSpace(false)
+		e.set = true
+		if e.value, ok = p.value(); !ok {
+			return e, false, false
+		}
+	}
+	p.takeSpace(false)
+	if strings.HasPrefix(p.rest, "#") {
+		n := strings.IndexByte(p.rest, '\n')
+		if n < 0 {
+			n = len(p.rest)
+		}
+		p.take(n)
+	}
+	switch {
+	case p.rest == "":
+	case p.rest[0] == '\n':
+		p.take(1)
+	default:
+		return e, false, false
+	}
+	return e, found, true
+}
+
+func (p *dotenvParser) value() (string, bool) {
+	if p.rest == "" || p.rest[0] == '\n' {
+		return "", true
+	}
+	pattern, escapes := dotenvSingleQuoted, `\'`
+	switch p.rest[0] {
+	case '\'':
+	case '"':
+		pattern, escapes = dotenvDoubleQuoted, `\'"abfnrtv`
+	default:
+		n := strings.IndexByte(p.rest, '\n')
+		if n < 0 {
+			n = len(p.rest)
+		}
+		text := dotenvInlineNote.ReplaceAllString(p.take(n), "")
+		return strings.TrimRightFunc(text, pythonSpace), true
+	}
+	m := pattern.FindStringSubmatch(p.rest)
+	if m == nil {
+		return "", false
+	}
+	p.take(len(m[0]))
+	return unescapeDotenv(m[1], escapes), true
+}
+
+// unescapeDotenv resolves these escapes; other backslashes stay.
+func unescapeDotenv(s, escapes string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	special := map[byte]byte{'a': '\a', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t', 'v': '\v'}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' || i+1 == len(s) || strings.IndexByte(escapes, s[i+1]) < 0 {
+			b.WriteByte(s[i])
+			continue
+		}
+		i++
+		if c, ok := special[s[i]]; ok {
+			b.WriteByte(c)
+		} else {
+			b.WriteByte(s[i])
+		}
+	}
+	return b.String()
 }

@@ -66,6 +66,7 @@ func All() []Harness {
 		cursorCLI(),
 		cursorIDE(),
 		openCode(),
+		deepAgents(),
 		vsCode(),
 		claudeDesktop(),
 		copilotCLI(),

@@ -198,6 +198,10 @@ func materialise(t *testing.T, name string, setup scenarioSetup) *scene {
 	for _, rel := range setup.Git {
 		check(os.MkdirAll(filepath.Join(at(rel), ".git"), 0o700))
 		check(os.WriteFile(filepath.Join(at(rel), ".git", "HEAD"), []byte("ref: refs/heads/main\n"), 0o600))
+		check(os.WriteFile(filepath.Join(at(rel), ".git", "config"), []byte("[core]\n\tbare = false\n"), 0o600))
+		for _, folder := range []string{"objects", "refs"} {
+			check(os.MkdirAll(filepath.Join(at(rel), ".git", folder), 0o700))
+		}
 	}
 	for rel, main := range setup.Worktrees {
 		private := filepath.Join(at(main), ".git", "worktrees", filepath.Base(at(rel)))

@@ -82,11 +82,13 @@ type StepKind uint8
 
 // The kinds of steps. Each does nothing where the file is so already, so that a plan can be made again on other bytes.
 const (
-	StepSet    StepKind = iota // makes Value, a literal of the format, the value at Path
-	StepDelete                 // takes the key at Path out
-	StepAppend                 // adds the text Value to the list at Path, if it is not in it; a plain text there becomes a list first
-	StepRemove                 // takes the text Value out of the list at Path
-	StepPrune                  // takes the key at Path out, if its value is an empty list or an empty object
+	StepSet         StepKind = iota // makes Value, a literal of the format, the value at Path
+	StepDelete                      // takes the key at Path out
+	StepAppend                      // adds the text Value to the list at Path, if it is not in it; a plain text there becomes a list first
+	StepRemove                      // takes the text Value out of the list at Path
+	StepPrune                       // takes the key at Path out, if its value is an empty list or an empty object
+	StepAddTable                    // TOML only: adds the inline table Value to the array of tables at Path, if it is not in it
+	StepRemoveTable                 // TOML only: takes the inline table Value out of the array of tables at Path
 )
 
 // Step is one change at a key path; an empty path is the root.

@@ -268,11 +268,16 @@ func (e *editor) headerText(table []string) string {
 
 // addSection puts a new header with its lines behind all that belongs to path[:depth].
 func (e *editor) addSection(all []placed, path []string, depth int, lines []string) string {
+	return e.addHeaded(all, path[:depth], "["+e.headerText(path)+"]", lines)
+}
+
+// addHeaded puts a header with its lines behind all that belongs to a table, or to an array of tables.
+func (e *editor) addHeaded(all []placed, behind []string, header string, lines []string) string {
 	at := len(e.text)
 	indent := ""
-	if depth > 0 {
+	if len(behind) > 0 {
 		for _, p := range all {
-			if hasPrefix(p.full, path[:depth]) {
+			if hasPrefix(p.full, behind) {
 				at = e.sectionEnd(p.statement)
 				if p.kind != keyStatement {
 					indent = e.lineIndent(p.start)
@@ -289,7 +294,7 @@ func (e *editor) addSection(all []placed, path []string, depth int, lines []stri
 			before += e.eol
 		}
 	}
-	section := indent + "[" + e.headerText(path) + "]" + e.eol
+	section := indent + header + e.eol
 	for _, line := range lines {
 		section += indent + line + e.eol
 	}
