@@ -22,14 +22,12 @@ var reasonsWithoutScenario = map[model.ReasonCode]string{
 	model.ReasonDown:              "told by a running combiner",
 	model.ReasonReconnecting:      "told by a running combiner",
 	model.ReasonStarting:          "told by a running combiner",
-	model.ReasonCommandNotFound:   "of deepagents, which looks the command up itself",
-	model.ReasonNeedsLogin:        "of deepagents, which looks for a token",
 	model.ReasonTokenMissing:      "seen at a launch",
 }
 
 // findingsWithoutScenario are the findings that no resolve gives yet, and why.
 var findingsWithoutScenario = map[model.FindingCode]string{
-	model.FindingCommandNotFound: "of deepagents, which looks the command up itself",
+	model.FindingCommandNotFound: "no harness gives it: deepagents, which looks commands up itself, cannot load the server then",
 }
 
 // TestEveryReasonAndFindingHasAScenario goes through the tables: each code stands in some want.json, as a reason, a finding or

@@ -247,9 +247,6 @@ func (d *deepagents) finalCheck(names map[string]*deepNamed, order []string) {
 			fault := e.fault
 			d.fail(nil, e.Source, "the entry %s of a plugin: %s", quoted(name), fault)
 			d.r.Refuse(e.file, e.Source, fmt.Sprintf("the entry %s: %s", quoted(name), fault))
-			if !off && !e.unhashable {
-				d.culprit = e
-			}
 		}
 	}
 }
@@ -460,8 +457,6 @@ func (d *deepagents) switchRefused(out *model.Cell, n *deepNamed) string {
 	switch {
 	case !d.config.OK() && d.config.Status != model.FileAbsent:
 		return d.tilde(d.config.Path) + " cannot be read: mend it first"
-	case d.broken != nil && e != nil && e == d.culprit:
-		return ""
 	case d.broken != nil:
 		return "nothing loads: mend what breaks it first"
 	case out.Reason.Code == model.ReasonRejected:
@@ -472,6 +467,8 @@ func (d *deepagents) switchRefused(out *model.Cell, n *deepNamed) string {
 		return "it waits for an approval, and the switch counts only after that"
 	case e == nil:
 		return "the entry does not load: mend it first"
+	case e.fault != "":
+		return "the entry is invalid, and with it on nothing would load: mend it first"
 	case out.Name == "":
 		return "a server without a name cannot be switched off"
 	}

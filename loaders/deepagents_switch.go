@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -36,42 +35,25 @@ func (d *deepagents) edit(steps ...Step) []Edit {
 }
 
 // toggleDeepagents puts the name into disabled_servers, or takes it out. It holds for every folder and every file that
-// declares a server of the name. The older place of the list counts as long as there is no new one; it is moved then.
+// declares a server of the name. The older place of the list is written as long as it is the one that counts.
 func toggleDeepagents(env *Env, r *Reader, cell *model.Cell, on bool) []Option {
 	d := newDeepagents(env, r)
-	list := []string{"mcp", deepOffKey}
-	tree := configTree(d.config)
-	now, has := tomlAt(tree, list...)
-	old, _ := tomlAt(tree, "mcp_disabled", "servers")
-	var steps []Step
-	switch isList := kindOfTOML(now) == tomlList; {
-	case on && isList:
-		steps = []Step{{StepRemove, list, cell.Name}}
-	case on:
-		steps = []Step{{StepRemove, []string{"mcp_disabled", "servers"}, cell.Name}}
-	case isList || !has && kindOfTOML(old) != tomlList:
-		steps = []Step{{StepAppend, list, cell.Name}}
-	default: // what stands there is no list and does not count
-		names := []string{cell.Name}
-		for _, item := range codexList(old) {
-			if s, ok := item.(string); ok && s != "" && !slices.Contains(names, s) {
-				names = append(names, s)
-			}
-		}
-		sort.Strings(names)
-		for i := range names {
-			names[i] = tomledit.Quote(names[i])
-		}
-		steps = []Step{{StepSet, list, "[" + strings.Join(names, ", ") + "]"}}
-		if section, _ := tree["mcp_disabled"].(map[string]any); kindOfTOML(old) == tomlList {
-			path := []string{"mcp_disabled", "servers"}
-			if len(section) == 1 {
-				path = path[:1]
-			}
-			steps = append(steps, Step{Kind: StepDelete, Path: path})
-		}
+	path, older := []string{"mcp", deepOffKey}, []string{"mcp_disabled", "servers"}
+	now, has := tomlAt(configTree(d.config), path...)
+	old, hasOld := tomlAt(configTree(d.config), older...)
+	oldIsList := kindOfTOML(old) == tomlList
+	step := Step{StepAppend, path, cell.Name}
+	switch {
+	case kindOfTOML(now) == tomlList || !has && !oldIsList:
+	case oldIsList || !hasOld:
+		step.Path = older
+	default: // neither is a list, so neither counts
+		step = Step{StepSet, path, "[" + tomledit.Quote(cell.Name) + "]"}
 	}
-	return []Option{{Reach: ReachEverywhere, Label: labelEverywhere, Edits: d.edit(steps...)}}
+	if on {
+		step.Kind = StepRemove
+	}
+	return []Option{{Reach: ReachEverywhere, Label: labelEverywhere, Edits: d.edit(step)}}
 }
 
 // approveDeepagents writes the row that deepagents itself would write for the definition as it is now, or takes the rows

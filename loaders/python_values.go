@@ -254,13 +254,16 @@ type pythonDotenvEntry struct {
 	line        int
 }
 
+// dotenvSpace is \s of Python, for a set of characters.
+const dotenvSpace = `\s\x0b\x1c-\x1f\x{85}\p{Z}`
+
 var (
-	dotenvExport       = regexp.MustCompile(`^export[^\S\n]+`)
+	dotenvExport       = regexp.MustCompile(`^export[\t\x0b\f\r\x1c-\x1f\x{85}\p{Z}]+`)
 	dotenvQuotedKey    = regexp.MustCompile(`^'([^']+)'`)
-	dotenvKey          = regexp.MustCompile(`^[^=#\s\x{85}\x{a0}\x{2028}\x{2029}\x{3000}]+`)
+	dotenvKey          = regexp.MustCompile(`^[^=#` + dotenvSpace + `]+`)
 	dotenvSingleQuoted = regexp.MustCompile(`^'((?:\\'|[^'])*)'`)
 	dotenvDoubleQuoted = regexp.MustCompile(`^"((?:\\"|[^"])*)"`)
-	dotenvInlineNote   = regexp.MustCompile(`\s+#.*`)
+	dotenvInlineNote   = regexp.MustCompile(`[` + dotenvSpace + `]+#.*`)
 	dotenvReference    = regexp.MustCompile(`\$\{([^}:]*)(?::-([^}]*))?\}`)
 )
 
