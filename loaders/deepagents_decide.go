@@ -290,36 +290,45 @@ func (d *deepagents) ungated(e *deepEntry) bool {
 
 // decide says what a session does with an entry that takes part.
 func (d *deepagents) decide(e *deepEntry, out *model.Cell) {
-	cannot := func(code model.ReasonCode, at model.Location, text string) {
-		out.Decision, out.Reason = model.DecisionCannot, model.Reason{Code: code, DecidedBy: at, Text: text}
-	}
 	if reason, off := d.switched(e.Name); off {
 		out.Decision, out.Reason = model.DecisionOff, reason
 		return
 	}
-	if fault, v, finding := d.loadFault(e); fault != "" {
+	if reason, finding, ok := d.unloadable(e); !ok {
+		out.Decision, out.Reason = model.DecisionCannot, reason
 		if finding != nil {
 			out.Findings = append(slices.Clip(out.Findings), *finding)
 		}
-		cannot(model.ReasonEntryInvalid, e.place(v), "deepagents does not load the server: "+fault)
 		return
 	}
-	if !e.Definition.Transport.Remote() {
-		if command := d.text(e, "command"); !d.finds(command) {
-			why := "it is not on PATH, where deepagents looks it up before it loads the server"
-			switch {
-			case command == "":
-				why = "the command is empty"
-			case filepath.IsAbs(command):
-				why = "there is no such program, or it may not be run"
-			case strings.Contains(command, "/"):
-				why = "deepagents looks for a relative path in a temporary folder of its own, not in this one"
-			}
-			cannot(model.ReasonCommandNotFound, e.place(e.value.Get("command")), "command not found: "+why)
-		}
-		return
+	if e.Definition.Transport.Remote() {
+		d.signIn(e, out)
 	}
-	d.signIn(e, out)
+}
+
+// unloadable says why deepagents cannot load an entry that takes part, apart from its sign-in: a text that is none, a variable
+// without a value, a command that is not there.
+func (d *deepagents) unloadable(e *deepEntry) (reason model.Reason, finding *model.Finding, ok bool) {
+	if fault, v, finding := d.loadFault(e); fault != "" {
+		return model.Reason{Code: model.ReasonEntryInvalid, DecidedBy: e.place(v), Text: "deepagents does not load the server: " + fault}, finding, false
+	}
+	if e.Definition.Transport.Remote() {
+		return reason, nil, true
+	}
+	command := d.text(e, "command")
+	if d.finds(command) {
+		return reason, nil, true
+	}
+	why := "it is not on PATH, where deepagents looks it up before it loads the server"
+	switch {
+	case command == "":
+		why = "the command is empty"
+	case filepath.IsAbs(command):
+		why = "there is no such program, or it may not be run"
+	case strings.Contains(command, "/"):
+		why = "deepagents looks for a relative path in a temporary folder of its own, not in this one"
+	}
+	return model.Reason{Code: model.ReasonCommandNotFound, DecidedBy: e.place(e.value.Get("command")), Text: "command not found: " + why}, nil, false
 }
 
 // place is the line of a value of an entry; of a plugin that of the entry.
@@ -505,7 +514,14 @@ func (d *deepagents) approvalRefused(out *model.Cell, n *deepNamed) string {
 	case d.policy.replaced != nil:
 		return "an administrator's list of approvals stands in the place of yours"
 	case reason.Code == model.ReasonRejected || reason.Code == model.ReasonBlockedByPolicy:
-		return d.unrejectable(n.name)
+		if why := d.unrejectable(n.name); why != "" {
+			return why
+		}
+	}
+	if e, _ := n.winner(); e != nil {
+		if why, _, ok := d.unloadable(n.project); !ok {
+			return "it would take the place of the one that loads, and not load itself: " + why.Text
+		}
 	}
 	return ""
 }

@@ -223,19 +223,12 @@ func pythonWhich(env *Env, r *Reader, dir, command string) bool {
 	}
 	for _, folder := range folders {
 		for _, name := range names {
-			if at := absolute(joinPath(folder, name)); at != "" && mayRun(env, r, at) {
+			if at := absolute(filepath.Join(folder, name)); at != "" && mayRun(env, r, at) {
 				return true
 			}
 		}
 	}
 	return false
-}
-
-func joinPath(folder, name string) string {
-	if folder == "" {
-		return name
-	}
-	return filepath.Join(folder, name)
 }
 
 // mayRun tells whether a path is something other than a folder that the user may execute.

@@ -344,6 +344,8 @@ func judge(before, after *model.Cell, wish Wish, nothing, trusts bool) (unavaila
 			return "", after.Reason.Text
 		case after.Decision == model.DecisionOff && after.Reason.Code == model.ReasonSwitchedOff && !nothing:
 			return "", after.Reason.Text
+		case after.Decision == model.DecisionCannot && before.Decision == model.DecisionWaits && after.Reason.Code != model.ReasonFileRefused && !nothing:
+			return "", after.Reason.Text // approved, and something else is wrong with it
 		}
 		return still("it would still not load"), ""
 	default:
