@@ -451,13 +451,13 @@ func TestDeepagentsCapabilities(t *testing.T) {
 	t.Parallel()
 	const x = `{"command": "x"}`
 	s := deepScene(t, map[string]string{
-		deepUser:    `{"mcpServers": {"mine": ` + x + `, "web": {"url": "https://h"}, "signed": {"url": "https://h", "headers": {"authorization": "t"}}, "off": ` + x + `, "both": ` + x + `, "lost": {"command": "nope"}, "policy": ` + x + `}}`,
-		deepProject: `{"mcpServers": {"waits": ` + x + `, "allowed": ` + x + `, "rejected": ` + x + `, "barred": ` + x + `, "both": {"command": "y"}, "bad": {}}}`,
+		deepUser:    `{"mcpServers": {"mine": ` + x + `, "web": {"url": "https://h"}, "signed": {"url": "https://h", "headers": {"authorization": "t"}}, "off": ` + x + `, "both": ` + x + `, "worse": ` + x + `, "lost": {"command": "nope"}, "policy": ` + x + `}}`,
+		deepProject: `{"mcpServers": {"waits": ` + x + `, "allowed": ` + x + `, "rejected": ` + x + `, "barred": ` + x + `, "both": {"command": "x", "args": []}, "worse": {"command": "y"}, "bad": {}}}`,
 		deepConfig:  "[mcp]\ndisabled_servers = ['off']\ndisabled_project_servers = ['rejected']\n",
 		deepManaged: "[mcp]\ndisabled_servers = ['policy']\n",
 	}, map[string]string{deepEnableVariable: "allowed", deepRejectVariable: "barred"})
 	can := map[string]struct{ toggle, approve, login bool }{
-		"mine": {true, false, false}, "web": {true, false, true}, "signed": {true, false, false}, "off": {true, false, false}, "both": {true, true, false}, "lost": {true, false, false},
+		"mine": {true, false, false}, "web": {true, false, true}, "signed": {true, false, false}, "off": {true, false, false}, "both": {true, true, false}, "worse": {true, false, false}, "lost": {true, false, false},
 		"policy": {false, false, false}, "waits": {false, true, false}, "allowed": {true, false, false}, "rejected": {false, true, false}, "barred": {false, false, false}, "bad": {false, false, false},
 	}
 	check := func(when string, want func(name string) (toggle, approve bool)) {
