@@ -2,6 +2,7 @@ package loaders
 
 import (
 	"path/filepath"
+	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -38,9 +39,12 @@ type LaunchRules struct {
 	Class EnvironmentClass
 	// Inherit returns what a server gets of the environment besides its entry's own variables; nil: all of it.
 	Inherit func(env *Env, e *model.Entry) map[string]string
-	// Fill fills in variables in one text of the definition, and names those without a value; nil: as written. It may read
-	// files that the text points at: that is part of a launch.
+	// Fill fills in variables in one text of the definition, and names those without a value; nil: as written. It opens no
+	// file that the text points at.
 	Fill func(env *Env, e *model.Entry, part TextPart, text string) (filled string, unset []string)
+	// FillFiles replaces references to files in a filled text by what the files hold, and names those that cannot be read;
+	// nil: the harness knows none. That is part of a launch.
+	FillFiles func(env *Env, e *model.Entry, text string) (filled string, unset []string)
 	// Cwd returns the folder that a server starts in; nil: the entry's cwd (relative to the session's folder), else that
 	// folder.
 	Cwd func(env *Env, e *model.Entry) string
@@ -85,22 +89,32 @@ type Launch struct {
 	Helper    bool          // a headersHelper command exists; it is not run
 }
 
-// LaunchFor fills in what this harness would start or reach for an entry.
-func (h *Harness) LaunchFor(env *Env, e *model.Entry) Launch {
+// LaunchFor fills in what this harness would start or reach for an entry. It opens the files that the entry points at.
+func (h *Harness) LaunchFor(env *Env, e *model.Entry) Launch { return h.launch(env, e, true) }
+
+// PlannedLaunch is what can be told of a launch before anybody wants it: it opens no file that the entry points at, so
+// references to files stay as written, and Env holds the entry's own variables only.
+func (h *Harness) PlannedLaunch(env *Env, e *model.Entry) Launch { return h.launch(env, e, false) }
+
+func (h *Harness) launch(env *Env, e *model.Entry, now bool) Launch {
 	d, rules := e.Definition, h.Launch
 	l := Launch{Transport: d.Transport, Class: rules.Class, Limit: d.StartTimeout, Secrets: d.Secrets(), Helper: d.HeadersHelper.Reveal() != ""}
 	fill := func(part TextPart, text string) string {
-		if rules.Fill == nil || text == "" {
-			return text
+		filled, unset := text, []string(nil)
+		if rules.Fill != nil && text != "" {
+			filled, unset = rules.Fill(env, e, part, text)
 		}
-		filled, unset := rules.Fill(env, e, part, text)
+		if rules.FillFiles != nil && now {
+			whole, missing := rules.FillFiles(env, e, filled)
+			filled, unset = whole, append(unset, missing...)
+		}
 		for _, n := range unset {
 			if !slices.Contains(l.Unset, n) {
 				l.Unset = append(l.Unset, n)
 			}
 		}
-		if filled != text {
-			l.Secrets = append(l.Secrets, model.Variable{Name: "token", Value: model.NewSecret(filled)})
+		for _, part := range filledIn(env, text, filled) {
+			l.Secrets = append(l.Secrets, model.Variable{Name: "token", Value: model.NewSecret(part)})
 		}
 		return filled
 	}
@@ -131,9 +145,13 @@ func (h *Harness) LaunchFor(env *Env, e *model.Entry) Launch {
 	for _, a := range d.ArgTexts() {
 		l.Args = append(l.Args, fill(PartArgument, a))
 	}
-	inherited := env.Vars
-	if rules.Inherit != nil {
+	var inherited map[string]string
+	switch {
+	case !now:
+	case rules.Inherit != nil:
 		inherited = rules.Inherit(env, e)
+	default:
+		inherited = env.Vars
 	}
 	vars := make(map[string]string, len(inherited)+len(d.Env))
 	for k, v := range inherited {
@@ -169,6 +187,50 @@ func (h *Harness) LaunchFor(env *Env, e *model.Entry) Launch {
 		l.Dir = filepath.Join(env.Project, cwd)
 	}
 	return l
+}
+
+// plainVariables hold nothing that a server must not say again: where they are filled in, paths stay readable.
+var plainVariables = []string{"HOME", "USERPROFILE", "PWD", "USER", "USERNAME", "LOGNAME", "SHELL", "PATH", "TMPDIR", "TEMP", "TMP", "LANG", "TERM"}
+
+// textReference is a place in a definition that something is filled in at, in the forms of all harnesses.
+var textReference = regexp.MustCompile(`\$\{[^}]*\}|\$[A-Za-z_][A-Za-z0-9_]*|%[A-Za-z_][A-Za-z0-9_]*%|\{(?:env|file):[^}]*\}`)
+
+// filledIn returns what was put into a text: the whole text, and each value in it, since a server may say that alone.
+func filledIn(env *Env, text, filled string) []string {
+	if filled == text {
+		return nil
+	}
+	out := []string{filled}
+	plain := func(value string) bool {
+		return slices.ContainsFunc(plainVariables, func(n string) bool { return env.Var(n) == value })
+	}
+	add := func(value string) {
+		if value != "" && value != filled && !plain(value) && !slices.Contains(out, value) {
+			out = append(out, value)
+		}
+	}
+	// The values stand between the parts that are as written.
+	rest, last := filled, 0
+	for i, m := range textReference.FindAllStringIndex(text, -1) {
+		at := strings.Index(rest, text[last:m[0]])
+		if at < 0 || i == 0 && at > 0 {
+			rest = "" // it was changed otherwise as well, e.g. made absolute
+			break
+		}
+		if i > 0 {
+			add(rest[:at])
+		}
+		rest, last = rest[at+m[0]-last:], m[1]
+	}
+	if value, ok := strings.CutSuffix(rest, text[last:]); ok {
+		add(value)
+	}
+	for _, value := range env.Vars {
+		if len(value) >= 6 && strings.Contains(filled, value) && !strings.Contains(text, value) {
+			add(value)
+		}
+	}
+	return out
 }
 
 // Speaks tells whether the harness has the transport of an entry.

@@ -35,10 +35,11 @@ func openCode() Harness {
 		Sessions: SessionRules{Programs: []string{"opencode"}, Packages: []string{"opencode-ai"}, Not: []string{"mcp", "auth", "debug", "models", "upgrade", "stats"}, Reload: "restart OpenCode there"},
 		Toggle:   toggleOpenCode,
 		Launch: LaunchRules{
-			Class:    EnvironmentFull,
-			Fill:     fillOpenCode,
-			ToolName: joinToolName("", "_"),
-			Drops:    openCodeDrops,
+			Class:     EnvironmentFull,
+			Fill:      fillOpenCode,
+			FillFiles: fillOpenCodeFiles,
+			ToolName:  joinToolName("", "_"),
+			Drops:     openCodeDrops,
 		},
 	}
 }
@@ -1156,7 +1157,7 @@ func openCodeDrops(f *model.ToolFilter, server, tool string) bool {
 // fillOpenCode fills in {env:NAME} and {file:path} in one text of an entry. A variable's text goes in as it is, before the
 // JSON around it is read, so a backslash in it is an escape; a file's is trimmed and cannot be one.
 func fillOpenCode(env *Env, e *model.Entry, _ TextPart, text string) (string, []string) {
-	if !strings.Contains(text, "{env:") && !strings.Contains(text, "{file:") {
+	if !strings.Contains(text, "{env:") {
 		return text, nil
 	}
 	var unset []string
@@ -1173,7 +1174,20 @@ func fillOpenCode(env *Env, e *model.Entry, _ TextPart, text string) (string, []
 		last = m[1]
 	}
 	b.WriteString(inner(text[last:]))
-	filled := openCodeFileReference.ReplaceAllStringFunc(b.String(), func(ref string) string {
+	filled := b.String()
+	doc, err := jsonc.Parse([]byte(`"`+filled+`"`), jsonc.Options{ReplaceInvalidUTF8: true})
+	if err != nil {
+		return filled, unset
+	}
+	s, _ := doc.Root().Str()
+	return s, unset
+}
+
+// fillOpenCodeFiles replaces {file:PATH} by what the file holds, without blanks round it. A path is relative to the file
+// that the entry stands in.
+func fillOpenCodeFiles(env *Env, e *model.Entry, text string) (string, []string) {
+	var unset []string
+	filled := openCodeFileReference.ReplaceAllStringFunc(text, func(ref string) string {
 		path := ref[len("{file:") : len(ref)-1]
 		if rest, ok := strings.CutPrefix(path, "~/"); ok {
 			path = env.InHome(rest)
@@ -1191,14 +1205,9 @@ func fillOpenCode(env *Env, e *model.Entry, _ TextPart, text string) (string, []
 			unset = append(unset, ref)
 			return ""
 		}
-		return inner(trimJS(string(data)))
+		return trimJS(strings.ToValidUTF8(string(data), "\ufffd"))
 	})
-	doc, err := jsonc.Parse([]byte(`"`+filled+`"`), jsonc.Options{ReplaceInvalidUTF8: true})
-	if err != nil {
-		return filled, unset
-	}
-	s, _ := doc.Root().Str()
-	return s, unset
+	return filled, unset
 }
 
 // openCodeMerged is an entry after merging: for each value the layer that gave it, -1 for none.

@@ -240,7 +240,9 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case undoPeekedMsg:
 		return m, m.undoPeeked(msg)
 	case plannedMsg:
-		return m, m.planned(msg.plan)
+		return m, m.planned(msg)
+	case startedMsg:
+		return m, m.started(msg)
 	case spinMsg:
 		m.spinning = false
 		return m, m.spin()

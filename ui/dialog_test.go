@@ -15,16 +15,22 @@ import (
 type fakeLauncher struct {
 	plan    LaunchPlan
 	started []string
+	changed []model.CellKey // what the next Start does not start, since it changed
 	stopped int
 }
 
 func (f *fakeLauncher) Plan([]model.CellKey, bool) LaunchPlan { return f.plan }
-func (f *fakeLauncher) Start(p LaunchPlan, without map[int]bool) {
+func (f *fakeLauncher) Start(p LaunchPlan, without map[int]bool) []model.CellKey {
+	if changed := f.changed; changed != nil {
+		f.changed = nil
+		return changed
+	}
 	for i, it := range p.Items {
 		if !without[i] {
 			f.started = append(f.started, it.Name)
 		}
 	}
+	return nil
 }
 func (f *fakeLauncher) Stop([]model.CellKey) { f.stopped++ }
 
@@ -318,5 +324,29 @@ func TestUndoShowsWhatItTakesBack(t *testing.T) {
 	runKeys(m, "y")
 	if s.undone != 1 {
 		t.Error("it was not taken back")
+	}
+}
+
+// What changed between the question and the start is not started: it is asked for anew, also where one's own file needs no
+// question, and no key that was meant for something else agrees.
+func TestLaunchThatChangedIsAskedAnew(t *testing.T) {
+	t.Parallel()
+	now := shopTime
+	m, l, _ := dialogModel(t, 120, 35)
+	m.o.Now = func() time.Time { return now }
+	l.plan = LaunchPlan{Items: []LaunchItem{{Name: "playwright", Harnesses: []string{"Codex"}, Command: "npx new"}}}
+	l.changed = []model.CellKey{{Harness: "codex", Name: "playwright"}}
+	runKeys(m, "x")
+	if m.dialog == nil || len(l.started) > 0 || !strings.Contains(m.View(), "npx new") {
+		t.Fatalf("it was not asked: started %v\n%s", l.started, m.View())
+	}
+	runKeys(m, "y")
+	if m.dialog == nil || len(l.started) > 0 {
+		t.Fatal("a key that was meant for something else agreed")
+	}
+	now = now.Add(2 * time.Second)
+	runKeys(m, "y")
+	if len(l.started) != 1 {
+		t.Fatal("it was not started")
 	}
 }

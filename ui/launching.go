@@ -16,8 +16,9 @@ type Launcher interface {
 	// Plan says what starting these cells would run or reach. Servers that are off or wait for consent are left out unless
 	// single is set: then the one cell was asked for by itself.
 	Plan(cells []model.CellKey, single bool) LaunchPlan
-	// Start starts what a plan says, without the items whose index is in without, and returns at once.
-	Start(plan LaunchPlan, without map[int]bool)
+	// Start starts what a plan says, without the items whose index is in without, and returns at once. Cells that would start
+	// something else by now than the plan says are not started but returned.
+	Start(plan LaunchPlan, without map[int]bool) (changed []model.CellKey)
 	// Stop ends running launches of these cells, of all if none is named, and returns at once.
 	Stop(cells []model.CellKey)
 }
@@ -48,9 +49,21 @@ type LaunchItem struct {
 	Unset      []string
 	Limit      time.Duration // the harness's own limit for the start, if it is shorter than ours
 	Cells      []model.CellKey
+	Token      any // the Launcher's own; handed back as it is
 }
 
-type plannedMsg struct{ plan LaunchPlan }
+// Messages of launching.
+type (
+	plannedMsg struct {
+		plan   LaunchPlan
+		single bool
+		asked  bool // a key asked for it; false: it was planned anew because a definition changed meanwhile
+	}
+	startedMsg struct {
+		changed []model.CellKey
+		single  bool
+	}
+)
 
 // launchKeys are the cells that x is about: the cell, those of the row, those of the column.
 func (m *Model) launchKeys() []model.CellKey {
@@ -104,7 +117,7 @@ func (m *Model) launch() tea.Cmd {
 		m.o.Launcher.Stop(keys)
 		return nil
 	}
-	return m.plan(keys, m.cell() != nil)
+	return m.plan(keys, m.cell() != nil, true)
 }
 
 // launchAll starts all that is shown, or stops all while something runs.
@@ -113,12 +126,12 @@ func (m *Model) launchAll() tea.Cmd {
 		m.o.Launcher.Stop(nil)
 		return nil
 	}
-	return m.plan(m.shownKeys(), false)
+	return m.plan(m.shownKeys(), false, true)
 }
 
-func (m *Model) plan(keys []model.CellKey, single bool) tea.Cmd {
+func (m *Model) plan(keys []model.CellKey, single, asked bool) tea.Cmd {
 	launcher := m.o.Launcher
-	return m.guarded(func() tea.Msg { return plannedMsg{launcher.Plan(keys, single)} })
+	return m.guarded(func() tea.Msg { return plannedMsg{launcher.Plan(keys, single), single, asked} })
 }
 
 // launching counts the cells that are being started.
@@ -131,7 +144,8 @@ func (m *Model) launching() int {
 }
 
 // planned asks, or starts at once what is one's own.
-func (m *Model) planned(p LaunchPlan) tea.Cmd {
+func (m *Model) planned(msg plannedMsg) tea.Cmd {
+	p := msg.plan
 	switch {
 	case len(p.Items) == 0:
 		why := "there is nothing to start"
@@ -142,23 +156,29 @@ func (m *Model) planned(p LaunchPlan) tea.Cmd {
 		}
 		m.say([]run{{"· ", roleDim}, {m.text(why), roleText}}, toastFor)
 		return m.wakeAt(m.o.Now().Add(toastFor))
-	case !p.Ask && len(p.Items) == 1:
-		return m.start(p, nil)
+	case !p.Ask && len(p.Items) == 1 && msg.asked:
+		return m.start(p, nil, msg.single)
 	}
-	m.ask(m.launchDialog(p), true)
+	m.ask(m.launchDialog(p, msg.single), msg.asked)
 	return nil
 }
 
-func (m *Model) start(p LaunchPlan, without map[int]bool) tea.Cmd {
+func (m *Model) start(p LaunchPlan, without map[int]bool, single bool) tea.Cmd {
 	launcher := m.o.Launcher
-	return m.guarded(func() tea.Msg {
-		launcher.Start(p, without)
+	return m.guarded(func() tea.Msg { return startedMsg{launcher.Start(p, without), single} })
+}
+
+// started plans anew what changed between the question and the start.
+func (m *Model) started(msg startedMsg) tea.Cmd {
+	if len(msg.changed) == 0 {
 		return nil
-	})
+	}
+	m.say([]run{{"· ", roleDim}, {"the definition changed meanwhile: look at it again", roleText}}, toastFor)
+	return tea.Batch(m.plan(msg.changed, msg.single, false), m.wakeAt(m.o.Now().Add(toastFor)))
 }
 
 // launchDialog shows exactly what would run, where it comes from, and where headers go.
-func (m *Model) launchDialog(p LaunchPlan) *dialog {
+func (m *Model) launchDialog(p LaunchPlan, single bool) *dialog {
 	without := map[int]bool{}
 	d := &dialog{no: "no, nothing is started"}
 	if len(p.Items) == 1 {
@@ -168,7 +188,7 @@ func (m *Model) launchDialog(p LaunchPlan) *dialog {
 		d.hint = []hint{{"space", "leave one out", actionNone}}
 		d.refresh = func(d *dialog) { m.severalLaunches(d, &p, without) }
 	}
-	d.answer = func(*dialog) tea.Cmd { return m.start(p, without) }
+	d.answer = func(*dialog) tea.Cmd { return m.start(p, without, single) }
 	return d
 }
 

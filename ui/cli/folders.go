@@ -158,8 +158,8 @@ func (c currentLauncher) Plan(cells []model.CellKey, single bool) ui.LaunchPlan 
 	return c.live.current.Load().launcher.Plan(cells, single)
 }
 
-func (c currentLauncher) Start(p ui.LaunchPlan, without map[int]bool) {
-	c.live.current.Load().launcher.Start(p, without)
+func (c currentLauncher) Start(p ui.LaunchPlan, without map[int]bool) []model.CellKey {
+	return c.live.current.Load().launcher.Start(p, without)
 }
 
 func (c currentLauncher) Stop(cells []model.CellKey) { c.live.current.Load().launcher.Stop(cells) }

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/charmbracelet/x/term"
 
+	"fusebox/loaders"
 	"fusebox/model"
 )
 
@@ -25,7 +25,7 @@ type launchOptions struct {
 // command is named on stderr before it starts. A signal ends the launches; what is known by then is returned.
 func launchListed(ctx context.Context, s Streams, l *launcher, files *model.Snapshot, o launchOptions) *model.Snapshot {
 	l.lay(files, files.Generation)
-	keys, left := launchable(files, o)
+	keys, left := launchable(files, l.env, o)
 	for _, line := range left {
 		fmt.Fprintln(s.Err, line)
 	}
@@ -48,7 +48,7 @@ func launchListed(ctx context.Context, s Streams, l *launcher, files *model.Snap
 	progress := newCounter(s.Err, len(plan.Items))
 	for i := range plan.Items {
 		waiting.Add(1)
-		l.begin(plan.Items[i].Cells, func() {
+		l.begin(&plan.Items[i], func() {
 			progress.done()
 			waiting.Done()
 		})
@@ -60,7 +60,7 @@ func launchListed(ctx context.Context, s Streams, l *launcher, files *model.Snap
 
 // launchable are the cells that list --launch starts: what loads; remote servers and what is not approved only when asked
 // for; an entry of a file inside the folder only when its consent is recorded outside the folder, or when asked for.
-func launchable(s *model.Snapshot, o launchOptions) (keys []model.CellKey, left []string) {
+func launchable(s *model.Snapshot, env *loaders.Env, o launchOptions) (keys []model.CellKey, left []string) {
 	remote, unapproved := 0, 0
 	for _, col := range s.Columns {
 		for _, c := range col.Cells {
@@ -71,7 +71,8 @@ func launchable(s *model.Snapshot, o launchOptions) (keys []model.CellKey, left 
 				remote++
 				continue
 			}
-			if !o.includeUnapproved && (c.Decision != model.DecisionLoads || repository(c) && !consentedOutside(s, c)) {
+			_, ofRepository := repository(c, env)
+			if !o.includeUnapproved && (c.Decision != model.DecisionLoads || ofRepository && !consentedOutside(s, c)) {
 				unapproved++
 				continue
 			}
@@ -96,7 +97,7 @@ func cells(n int) string {
 
 // consentedOutside tells whether the user's consent to a server of the folder is recorded where the folder cannot write it.
 func consentedOutside(s *model.Snapshot, c *model.Cell) bool {
-	return !c.Consent.IsZero() && !strings.HasPrefix(c.Consent.Path, s.Project+string(os.PathSeparator))
+	return !c.Consent.IsZero() && !loaders.Within(c.Consent.Path, s.Project)
 }
 
 // counter shows how far launches are, on a terminal only.

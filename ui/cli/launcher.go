@@ -24,23 +24,27 @@ type launcher struct {
 	harnesses map[model.HarnessID]*loaders.Harness
 	registry  *mcpclient.Registry
 	timeout   time.Duration
-	slots     chan struct{}
+	atOnce    int           // how many run side by side
 	changed   chan struct{} // holds one signal: something is to be drawn anew
 
 	mu      sync.Mutex
 	files   *model.Snapshot // the newest one, from files alone
 	recipes map[*model.Cell]*recipe
 	answers map[launchKey]*answer
-	laid    map[*model.Cell]*laidCell
-	running map[launchKey]*runningLaunch
+	laid    map[*model.Cell]laidCell
+	running map[launchKey]*job // asked for and not ended
+	queue   []*job             // those that wait for others to end, in the order in which they start
+	active  int
+	closed  bool
+	jobs    sync.WaitGroup // those that run
 }
 
-// answer is what one launch showed, and for whom.
+// answer is what one launch showed.
 type answer struct {
 	result *mcpclient.Result
 	tools  []model.Tool
 	output *model.Transcript
-	by     []model.HarnessID
+	unset  []string
 }
 
 // laidCell is a cell with an answer laid over it; it is kept so that the same answer gives the same cell.
@@ -55,16 +59,27 @@ type launchKey struct {
 	class loaders.EnvironmentClass
 }
 
-// recipe is what a cell would start.
+// recipe is what a cell would start, as far as that can be told without opening files that the entry names.
 type recipe struct {
 	launch loaders.Launch
 	key    launchKey
 }
 
-type runningLaunch struct {
-	since    time.Time
-	progress []string
-	stop     context.CancelFunc
+// job is one start that was asked for, or several with larger and larger environments, until one does not fail.
+type job struct {
+	steps      []step
+	unapproved bool
+	since      time.Time // of the start; before that, when it was asked for
+	progress   []string
+	ctx        context.Context
+	stop       context.CancelFunc
+	done       func() // nil, or called once at the end
+}
+
+// step is the start with one environment.
+type step struct {
+	key  launchKey
+	cell *model.Cell
 }
 
 // progressLimit bounds what is kept of a running launch.
@@ -72,15 +87,15 @@ const progressLimit = 40
 
 func newLauncher(env *loaders.Env, harnesses []loaders.Harness, timeout time.Duration) *launcher {
 	l := &launcher{env: env, harnesses: map[model.HarnessID]*loaders.Harness{}, registry: mcpclient.NewRegistry(), timeout: timeout,
-		slots: make(chan struct{}, max(8, 4*runtime.NumCPU())), changed: make(chan struct{}, 1), recipes: map[*model.Cell]*recipe{},
-		answers: map[launchKey]*answer{}, laid: map[*model.Cell]*laidCell{}, running: map[launchKey]*runningLaunch{}}
+		atOnce: mcpclient.Concurrency(runtime.NumCPU()), changed: make(chan struct{}, 1), recipes: map[*model.Cell]*recipe{},
+		answers: map[launchKey]*answer{}, laid: map[*model.Cell]laidCell{}, running: map[launchKey]*job{}}
 	for i := range harnesses {
 		l.harnesses[harnesses[i].ID] = &harnesses[i]
 	}
 	return l
 }
 
-// recipe fills in what a cell would start. The caller holds the lock.
+// recipe tells what a cell would start; nil when it cannot be told. The caller holds the lock.
 func (l *launcher) recipe(c *model.Cell) *recipe {
 	if c.Definition == nil {
 		return nil
@@ -92,7 +107,7 @@ func (l *launcher) recipe(c *model.Cell) *recipe {
 	if h == nil {
 		return nil
 	}
-	launch := h.LaunchFor(l.env, &c.Entry)
+	launch := h.PlannedLaunch(l.env, &c.Entry)
 	r := &recipe{launch: launch, key: launchKey{launch.Same(), launch.Class}}
 	if launch.Transport.Remote() {
 		r.key.class = 0 // nothing of the environment goes over the network
@@ -115,17 +130,35 @@ func (l *launcher) lay(s *model.Snapshot, generation int) *model.Snapshot {
 	defer l.mu.Unlock()
 	if l.files != s {
 		l.files = s
-		l.recipes, l.laid = map[*model.Cell]*recipe{}, map[*model.Cell]*laidCell{} // cells of older snapshots
+		l.recipes, l.laid = map[*model.Cell]*recipe{}, map[*model.Cell]laidCell{} // cells of older snapshots
 	}
 	if len(l.answers) == 0 && len(l.running) == 0 {
 		return s
 	}
-	columns := slices.Clone(s.Columns)
 	alive := map[launchKey]bool{}
+	answersFor := map[*answer][]model.HarnessID{}
+	for _, col := range s.Columns {
+		for _, c := range col.Cells {
+			r := l.recipe(c)
+			if r == nil {
+				continue
+			}
+			alive[r.key] = true
+			if a := l.answers[r.key]; a != nil && !slices.Contains(answersFor[a], c.Harness) {
+				answersFor[a] = append(answersFor[a], c.Harness)
+			}
+		}
+	}
+	for k := range l.answers {
+		if !alive[k] { // its definition is gone
+			delete(l.answers, k)
+		}
+	}
+	columns := slices.Clone(s.Columns)
 	for i, col := range columns {
 		var cells []*model.Cell
 		for j, c := range col.Cells {
-			laid := l.layCell(c, alive)
+			laid := l.layCell(c, answersFor)
 			if laid != c && cells == nil {
 				cells = slices.Clone(col.Cells)
 			}
@@ -139,25 +172,19 @@ func (l *launcher) lay(s *model.Snapshot, generation int) *model.Snapshot {
 			columns[i] = &with
 		}
 	}
-	for k := range l.answers {
-		if !alive[k] { // its definition is gone
-			delete(l.answers, k)
-		}
-	}
 	return model.NewSnapshot(generation, s.Project, s.Home, s.At, columns)
 }
 
-func (l *launcher) layCell(c *model.Cell, alive map[launchKey]bool) *model.Cell {
+func (l *launcher) layCell(c *model.Cell, answersFor map[*answer][]model.HarnessID) *model.Cell {
 	r := l.recipe(c)
 	if r == nil {
 		return c
 	}
-	alive[r.key] = true
-	running, found := l.running[r.key], l.answers[r.key]
-	if found != nil && found.result.Observation.Outcome != model.OutcomeUnknown {
+	running := l.running[r.key]
+	if a := l.answers[r.key]; a != nil {
 		have := l.laid[c]
-		if have == nil || have.answer != found {
-			have = &laidCell{found, l.withAnswer(c, r, found)}
+		if have.answer != a {
+			have = laidCell{a, l.withAnswer(c, r, a, answersFor[a])}
 			l.laid[c] = have
 		}
 		c = have.cell
@@ -170,11 +197,16 @@ func (l *launcher) layCell(c *model.Cell, alive map[launchKey]bool) *model.Cell 
 	return &starting
 }
 
-func (l *launcher) withAnswer(c *model.Cell, r *recipe, a *answer) *model.Cell {
+func (l *launcher) withAnswer(c *model.Cell, r *recipe, a *answer, answersFor []model.HarnessID) *model.Cell {
 	with := *c
 	o := a.result.Observation
 	o.Notes, o.Server, o.Prompts, o.Resources = a.result.Notes, a.result.Server, a.result.Prompts, a.result.Resources
-	o.Unset, o.For, o.Output = r.launch.Unset, a.by, a.output
+	o.Unset, o.For, o.Output = slices.Clone(r.launch.Unset), answersFor, a.output
+	for _, name := range a.unset {
+		if !slices.Contains(o.Unset, name) {
+			o.Unset = append(o.Unset, name)
+		}
+	}
 	with.Observation = &o
 	if o.Outcome == model.OutcomeOK || len(a.tools) > 0 {
 		with.Tools = l.harnesses[c.Harness].ToolsFor(&c.Entry, a.tools)
@@ -199,11 +231,14 @@ func tools(list []mcpclient.Tool) []model.Tool {
 	return out
 }
 
+// launchToken is what a plan showed; it holds secrets.
+type launchToken struct{ same string }
+
 // Plan says what starting these cells would run or reach.
 func (l *launcher) Plan(keys []model.CellKey, single bool) ui.LaunchPlan {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	p := ui.LaunchPlan{Limit: l.timeout, AtOnce: cap(l.slots)}
+	p := ui.LaunchPlan{Limit: l.timeout, AtOnce: l.atOnce}
 	left := map[model.State]int{}
 	groups := map[string]*ui.LaunchItem{}
 	for _, c := range l.find(keys) {
@@ -227,15 +262,15 @@ func (l *launcher) Plan(keys []model.CellKey, single bool) ui.LaunchPlan {
 		it := groups[r.key.same]
 		if it == nil {
 			it = l.item(c, r)
+			it.Token = launchToken{r.key.same}
 			groups[r.key.same] = it
 		}
 		it.Cells = append(it.Cells, model.CellKey{Harness: c.Harness, Name: c.Name})
 		if title := l.harnesses[c.Harness].Title; !slices.Contains(it.Harnesses, title) {
 			it.Harnesses = append(it.Harnesses, title)
 		}
-		if repository(c) {
-			it.Repository = true
-			it.From = c.Source
+		if at, ok := repository(c, l.env); ok {
+			it.Repository, it.From = true, at
 		}
 		it.Unapproved = it.Unapproved || c.Decision == model.DecisionWaits
 	}
@@ -261,8 +296,21 @@ func (l *launcher) Plan(keys []model.CellKey, single bool) ui.LaunchPlan {
 	return p
 }
 
-// repository tells whether the entry is a file of the folder, which others can change.
-func repository(c *model.Cell) bool { return c.Scope == model.ScopeProject }
+// repository names the file of the folder, which others can change, that declares an entry or a part of it.
+func repository(c *model.Cell, env *loaders.Env) (model.Location, bool) {
+	if c.Scope == model.ScopeProject {
+		return c.Source, true
+	}
+	for _, r := range c.Replaces {
+		if r.Merged && r.Scope == model.ScopeProject {
+			return r.Source, true
+		}
+	}
+	if loaders.Within(c.Source.Path, env.Project) && !loaders.Within(env.Home, env.Project) { // an extension in the folder
+		return c.Source, true
+	}
+	return model.Location{}, false
+}
 
 func (l *launcher) item(c *model.Cell, r *recipe) *ui.LaunchItem {
 	it := &ui.LaunchItem{Name: c.Name, From: c.Source, Unset: r.launch.Unset, Limit: r.launch.Limit}
@@ -273,10 +321,8 @@ func (l *launcher) item(c *model.Cell, r *recipe) *ui.LaunchItem {
 		}
 		return it
 	}
-	shown := model.Definition{Transport: model.TransportStdio, Command: r.launch.Command, Args: model.Secrets(r.launch.Args)}
-	if len(r.launch.Unset) == 0 && len(r.launch.Args) == len(c.Definition.Args) {
-		shown = model.Definition{Transport: model.TransportStdio, Command: c.Definition.Command, Args: c.Definition.Args} // as written: what is filled in may be secret
-	}
+	// As written: what is filled in may be secret.
+	shown := model.Definition{Transport: model.TransportStdio, Command: c.Definition.Command, Args: c.Definition.Args}
 	it.Command, it.Folder, it.Gets, it.Variables = shown.Display(), r.launch.Dir, r.launch.Class.String(), r.launch.OwnEnv
 	return it
 }
@@ -301,101 +347,138 @@ func (l *launcher) find(keys []model.CellKey) []*model.Cell {
 	return out
 }
 
-// Start starts what a plan says and returns at once.
-func (l *launcher) Start(p ui.LaunchPlan, without map[int]bool) {
-	for i, it := range p.Items {
+// Start starts what a plan says and returns at once. Cells that would start something else by now are returned, and not
+// started.
+func (l *launcher) Start(p ui.LaunchPlan, without map[int]bool) (changed []model.CellKey) {
+	for i := range p.Items {
 		if !without[i] {
-			l.begin(it.Cells, nil)
+			changed = append(changed, l.begin(&p.Items[i], nil)...)
 		}
 	}
+	return changed
 }
 
-// begin starts one item: with the smallest environment of its harnesses, and only where that fails with the next larger
-// one. done, if not nil, is called at the end.
-func (l *launcher) begin(keys []model.CellKey, done func()) {
+// begin puts one item in the queue: a start with the smallest environment of its harnesses and, only where that fails, with
+// the next larger one. done, if not nil, is called at the end. Cells that are not any more what the item shows are returned.
+func (l *launcher) begin(it *ui.LaunchItem, done func()) (changed []model.CellKey) {
 	l.mu.Lock()
-	byClass := map[loaders.EnvironmentClass][]*recipe{}
-	var classes []loaders.EnvironmentClass
-	harnesses := map[loaders.EnvironmentClass][]model.HarnessID{}
-	for _, c := range l.find(keys) {
+	token, _ := it.Token.(launchToken)
+	j := &job{unapproved: it.Unapproved, since: l.env.Now(), done: done}
+	seen := map[model.CellKey]bool{}
+	for _, c := range l.find(it.Cells) {
+		at := model.CellKey{Harness: c.Harness, Name: c.Name}
 		r := l.recipe(c)
-		if r == nil || l.running[r.key] != nil {
+		if r == nil || r.key.same != token.same {
 			continue
 		}
-		if byClass[r.key.class] == nil {
-			classes = append(classes, r.key.class)
+		seen[at] = true
+		if l.running[r.key] == nil && !slices.ContainsFunc(j.steps, func(s step) bool { return s.key == r.key }) {
+			j.steps = append(j.steps, step{r.key, c})
 		}
-		byClass[r.key.class] = append(byClass[r.key.class], r)
-		harnesses[r.key.class] = append(harnesses[r.key.class], c.Harness)
 	}
-	slices.Sort(classes)
-	ctx, cancel := context.WithCancel(context.Background())
-	run := &runningLaunch{since: l.env.Now(), stop: cancel}
-	for _, class := range classes {
-		l.running[byClass[class][0].key] = run
+	for _, k := range it.Cells {
+		if !seen[k] {
+			changed = append(changed, k)
+		}
+	}
+	if len(j.steps) == 0 || l.closed {
+		l.mu.Unlock()
+		if done != nil {
+			done()
+		}
+		return changed
+	}
+	slices.SortFunc(j.steps, func(a, b step) int { return int(a.key.class) - int(b.key.class) })
+	j.ctx, j.stop = context.WithCancel(context.Background())
+	for _, s := range j.steps {
+		l.running[s.key] = j
+	}
+	at := len(l.queue)
+	if !j.unapproved { // what is not approved starts last
+		if i := slices.IndexFunc(l.queue, func(q *job) bool { return q.unapproved }); i >= 0 {
+			at = i
+		}
+	}
+	l.queue = slices.Insert(l.queue, at, j)
+	l.startNext()
+	if slices.Contains(l.queue, j) {
+		j.progress = []string{fmt.Sprintf("waits: %d are being started", l.active)}
 	}
 	l.mu.Unlock()
 	l.signal()
-	go func() {
-		defer cancel()
-		if done != nil {
-			defer done()
-		}
-		l.slots <- struct{}{}
-		defer func() { <-l.slots }()
-		for i, class := range classes {
-			result := l.run(ctx, &byClass[class][0].launch, run)
-			l.mu.Lock()
-			settled := result.Observation.Outcome != model.OutcomeError || ctx.Err() != nil
-			last := i+1 == len(classes)
-			for _, later := range classes[i:] {
-				if later != class && !settled {
-					break
-				}
-				k := byClass[later][0].key
-				delete(l.running, k)
-				if ctx.Err() == nil || result.Observation.Outcome == model.OutcomeOK {
-					l.answers[k] = &answer{result, tools(result.Tools), transcript(&result.Output), unique(harnesses, classes[i:], settled || last, class)}
-				}
-			}
-			l.mu.Unlock()
-			l.signal()
-			if settled {
-				return
-			}
-		}
-	}()
+	return changed
 }
 
-// unique are the harnesses that a result answers for: those of its class, and when it settled the matter those of the
-// larger ones.
-func unique(harnesses map[loaders.EnvironmentClass][]model.HarnessID, classes []loaders.EnvironmentClass, all bool, class loaders.EnvironmentClass) []model.HarnessID {
-	var out []model.HarnessID
-	for _, c := range classes {
-		if c != class && !all {
-			continue
-		}
-		for _, h := range harnesses[c] {
-			if !slices.Contains(out, h) {
-				out = append(out, h)
-			}
-		}
+// startNext starts what waits, as long as there is room. The caller holds the lock.
+func (l *launcher) startNext() {
+	for l.active < l.atOnce && len(l.queue) > 0 {
+		j := l.queue[0]
+		l.queue = slices.Delete(l.queue, 0, 1)
+		j.since, j.progress = l.env.Now(), nil
+		l.active++
+		l.jobs.Add(1)
+		go l.work(j)
 	}
-	return out
 }
 
-func (l *launcher) run(ctx context.Context, launch *loaders.Launch, run *runningLaunch) *mcpclient.Result {
+// work makes the starts of a job.
+func (l *launcher) work(j *job) {
+	defer l.jobs.Done()
+	for len(j.steps) > 0 && j.ctx.Err() == nil {
+		h := l.harnesses[j.steps[0].cell.Harness]
+		launch := h.LaunchFor(l.env, &j.steps[0].cell.Entry)
+		result := l.run(j, &launch)
+		l.settle(j, &answer{result, tools(result.Tools), transcript(&result.Output), launch.Unset})
+		l.signal()
+	}
+	l.mu.Lock()
+	l.active--
+	l.leave(j)
+	l.startNext()
+	l.mu.Unlock()
+	l.signal()
+	if j.done != nil {
+		j.done()
+	}
+}
+
+// settle takes the answer of the first step in; one that is no failure answers for the steps with larger environments too.
+func (l *launcher) settle(j *job, a *answer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := 1
+	if a.result.Observation.Outcome != model.OutcomeError {
+		n = len(j.steps)
+	}
+	for _, s := range j.steps[:n] {
+		if stopped := j.ctx.Err() != nil && a.result.Observation.Outcome == model.OutcomeError; !stopped && a.result.Observation.Outcome != model.OutcomeUnknown {
+			l.answers[s.key] = a
+		}
+		delete(l.running, s.key)
+	}
+	j.steps = j.steps[n:]
+}
+
+// leave ends a job: its cells are not being started any more. The caller holds the lock.
+func (l *launcher) leave(j *job) {
+	j.stop()
+	for _, s := range j.steps {
+		delete(l.running, s.key)
+	}
+}
+
+func (l *launcher) run(j *job, launch *loaders.Launch) *mcpclient.Result {
 	target := mcpclient.Target{Transport: launch.Transport, Command: launch.Command, Args: launch.Args, Env: launch.Env, Dir: launch.Dir, URL: launch.URL, Secrets: launch.Secrets}
 	for _, h := range launch.Headers {
 		target.Headers = append(target.Headers, mcpclient.Header{Name: h.Name, Value: h.Value.Reveal()})
 	}
-	return mcpclient.List(ctx, target, mcpclient.Options{Timeout: l.timeout, Registry: l.registry, Proxy: http.ProxyFromEnvironment, Version: version(), Clock: l.env.Now,
+	return mcpclient.List(j.ctx, target, mcpclient.Options{Timeout: l.timeout, Registry: l.registry, Proxy: http.ProxyFromEnvironment, Version: version(), Clock: l.env.Now,
 		Progress: func(e mcpclient.Event) {
-			line := progressLine(l.env.Now().Sub(run.since), e)
+			line := progressLine(l.env.Now().Sub(j.since), e)
 			l.mu.Lock()
-			run.progress = append(run.progress, line)
-			if len(run.progress) > progressLimit {
-				run.progress = slices.Delete(run.progress, 1, len(run.progress)-progressLimit+1)
+			j.progress = append(j.progress, line)
+			if len(j.progress) > progressLimit {
+				j.progress = slices.Delete(j.progress, 1, len(j.progress)-progressLimit+1)
 			}
 			l.mu.Unlock()
 			l.signal()
@@ -418,19 +501,51 @@ func progressLine(at time.Duration, e mcpclient.Event) string {
 // Stop ends running launches of these cells, of all if none is named.
 func (l *launcher) Stop(keys []model.CellKey) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	var stopped []*job
 	if len(keys) == 0 {
-		for _, r := range l.running {
-			r.stop()
+		for _, j := range l.running {
+			stopped = append(stopped, j)
 		}
-		return
 	}
 	for _, c := range l.find(keys) {
 		if r := l.recipe(c); r != nil && l.running[r.key] != nil {
-			l.running[r.key].stop()
+			stopped = append(stopped, l.running[r.key])
+		}
+	}
+	ended := l.end(stopped)
+	l.mu.Unlock()
+	ended()
+	l.signal()
+}
+
+// end tells jobs to stop. Those that wait are gone at once; what has to be told of that is done by the function that is
+// returned, without the lock. The caller holds the lock.
+func (l *launcher) end(jobs []*job) (tell func()) {
+	var told []func()
+	for _, j := range jobs {
+		j.stop()
+		if i := slices.Index(l.queue, j); i >= 0 {
+			l.queue = slices.Delete(l.queue, i, i+1)
+			l.leave(j)
+			if j.done != nil {
+				told = append(told, j.done)
+			}
+		}
+	}
+	return func() {
+		for _, f := range told {
+			f()
 		}
 	}
 }
 
-// Close ends everything that runs and waits for it.
-func (l *launcher) Close() { l.registry.Shutdown() }
+// Close ends everything that runs and waits for it. Nothing starts afterwards.
+func (l *launcher) Close() {
+	l.mu.Lock()
+	l.closed = true
+	ended := l.end(slices.Clone(l.queue))
+	l.mu.Unlock()
+	ended()
+	l.registry.Shutdown()
+	l.jobs.Wait()
+}
