@@ -16,6 +16,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if playing() {
+		return
+	}
 	testscript.Main(m, map[string]func(){
 		"fusebox": func() { os.Exit(Main(os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})) },
 	})
