@@ -136,6 +136,29 @@ func TestSwitchAsksAndDefaultsToNo(t *testing.T) {
 	}
 }
 
+// Where another panel wrote the same first, nothing is said to be written, and u is not offered: it would take back what
+// this panel did not do.
+func TestNothingWrittenOffersNoUndo(t *testing.T) {
+	t.Parallel()
+	for _, done := range [][]SwitchDone{
+		{{"playwright is off in Codex", ""}},
+		{{"playwright is off in Codex", ""}, {"playwright is off in Gemini CLI", ""}},
+	} {
+		m, _, s := dialogModel(t, 120, 35)
+		s.report = SwitchReport{Done: done}
+		runKeys(m, " ")
+		m.View()
+		runKeys(m, "y")
+		view := m.View()
+		if len(s.applied) != 1 || !strings.Contains(view, "nothing was written") && !strings.Contains(view, "nothing to write") {
+			t.Errorf("%d: nothing says that nothing was written:\n%s", len(done), view)
+		}
+		if strings.Contains(view, "u undo") {
+			t.Errorf("%d: undo is offered:\n%s", len(done), view)
+		}
+	}
+}
+
 // Yes counts only after the last line was on the screen: a confirmation is never agreed to unseen.
 func TestYesNeedsTheLastLine(t *testing.T) {
 	t.Parallel()

@@ -462,18 +462,26 @@ func (m *Model) switched(r SwitchReport, in Intent, undo bool) tea.Cmd {
 		m.fail("not written: " + strings.Join(r.Failed, "; "))
 		return nil
 	}
+	written := 0 // the others were so already, such as after a second panel wrote the same
+	for _, d := range r.Done {
+		if d.Where != "" {
+			written++
+		}
+	}
 	var rs []run
 	switch {
+	case len(r.Done) == 1 && written == 0:
+		rs = []run{{"✓ ", roleOK}, {m.text(r.Done[0].What), roleText}, {"   was so already, nothing was written", roleDim}}
 	case len(r.Done) == 1:
 		rs = []run{{"✓ ", roleOK}, {m.text(r.Done[0].What), roleText}, {"   " + m.text(r.Done[0].Where), roleDim}}
-	case len(r.Done) > 1:
-		rs = []run{{"✓ ", roleOK}, {count(len(r.Done), "change") + " written", roleText}}
+	case written > 0:
+		rs = []run{{"✓ ", roleOK}, {count(written, "change") + " written", roleText}}
 	default:
 		rs = []run{{"· ", roleDim}, {"there was nothing to write", roleText}}
 	}
 	if len(r.Missing) > 0 {
 		rs = append(rs, run{"   " + m.text(r.Missing[0]), roleWarn})
-	} else if !undo && len(r.Done) > 0 {
+	} else if !undo && written > 0 {
 		rs = append(rs, run{"   ", roleText}, run{"u", roleAccent}, run{" undo", roleDim})
 	}
 	m.say(rs, toastFor)
