@@ -45,6 +45,9 @@ func approveGemini(env *Env, r *Reader, _ *model.Cell, revoke bool) []Option {
 			Edits:  edit(Step{StepSet, []string{own}, jsonc.Quote("TRUST_FOLDER")}),
 			LetsIn: "everything in this folder and below, now and later: its servers, settings, hooks, commands and .env files"}}
 	}
+	if !g.trust.trusted {
+		return nil
+	}
 	const stops = "Gemini CLI starts no server here then"
 	var out []Option
 	if f.Root().Get(own).Exists() {
