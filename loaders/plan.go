@@ -49,6 +49,11 @@ func MakePlan(edits []Edit) (*Plan, error) {
 		}
 	}
 	p.files = slices.DeleteFunc(p.files, func(f *plannedFile) bool { return bytes.Equal(f.before.Data, f.after) })
+	for _, f := range p.files {
+		if err := rewrite.Obstacle(f.before); err != nil {
+			return nil, err
+		}
+	}
 	return p, nil
 }
 

@@ -99,22 +99,30 @@ func keepAside(path, of string) (kept string, err error) {
 	return kept, nil
 }
 
-// dropSecondName removes the name that a killed write may have left for a file, where the system has no exchange. It tells
-// whether the file has one name by now.
-func dropSecondName(f *File) bool {
+// secondNames are the names that a killed write may have left for a file, where the system has no exchange.
+func secondNames(f *File) []string {
 	dir := filepath.Dir(f.Real)
 	names, err := os.ReadDir(dir)
 	if err != nil {
-		return false
+		return nil
 	}
+	var second []string
 	for _, name := range names {
 		path := filepath.Join(dir, name.Name())
 		if !strings.HasPrefix(name.Name(), swapPrefix) || path == f.Real {
 			continue
 		}
 		if info, err := os.Lstat(path); err == nil && os.SameFile(info, f.info) {
-			_ = os.Remove(path)
+			second = append(second, path)
 		}
+	}
+	return second
+}
+
+// dropSecondName removes them. It tells whether the file has one name by now.
+func dropSecondName(f *File) bool {
+	for _, path := range secondNames(f) {
+		_ = os.Remove(path)
 	}
 	now, err := look(f.Real, writeWait)
 	return err == nil && now.links == 1
