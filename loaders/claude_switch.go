@@ -152,7 +152,7 @@ func approveClaude(env *Env, r *Reader, cell *model.Cell, revoke bool) []Option 
 	name := cell.Name
 	approved := Step{StepAppend, []string{claudeApproved}, name}
 	edits := append(c.withdraw(claudeRejected, name, true), c.localEdit(approved))
-	const keepsName = "later changes of it: Claude Code keeps the name, not a fingerprint"
+	keepsName := quoted(name) + ", and later changes of it: Claude Code keeps the name, not a fingerprint"
 	here := Option{Reach: ReachHere, Label: labelHere, Edits: edits, LetsIn: keepsName, Unavailable: c.refusedHere(name)}
 	if !c.trusted {
 		here.Missing = "approved, waiting for trust: start claude once in this folder"

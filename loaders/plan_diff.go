@@ -329,6 +329,9 @@ func maskedLines(data []byte, format Format) []string {
 	if n := bytes.Count(data, lineFeed); len(lines) > n && (len(data) == 0 || data[len(data)-1] == '\n') {
 		lines = lines[:n]
 	}
+	if len(lines) > 0 {
+		lines[0] = strings.TrimPrefix(lines[0], "\ufeff")
+	}
 	for i, line := range lines {
 		lines[i] = redactor.Text(maskLine(strings.TrimSuffix(line, "\r")))
 	}

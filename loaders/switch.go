@@ -47,7 +47,6 @@ type Option struct {
 	Missing      string // what is still missing afterwards for the server to load
 	Warning      string // what else happens, or may happen to others
 	TrustsFolder bool   // a whole folder becomes trusted: never without a yes of its own
-	Shared       bool   // it writes a file that others may use too
 	Done         bool   // it is so already: nothing has to be written
 
 	plan *Plan
@@ -387,16 +386,16 @@ func (b *Switchboard) sideEffects(c *model.Cell, before, after *model.Column, o 
 		}
 	}
 	if len(in) > 0 {
-		o.LetsIn = joinSentences("also "+someNames(in), o.LetsIn)
+		o.LetsIn = joinSentences(o.LetsIn, "also "+someNames(in))
 	}
 	if len(out) > 0 {
-		o.Warning = joinSentences("also stops "+someNames(out), o.Warning)
+		o.Warning = joinSentences(o.Warning, "also stops "+someNames(out))
 	}
 }
 
 func joinSentences(a, b string) string {
-	if b == "" {
-		return a
+	if a == "" {
+		return b
 	}
 	return a + "; " + b
 }

@@ -266,6 +266,9 @@ func (m *Model) oneSwitch(d *dialog, p *SwitchPlan) {
 		if o.LetsIn != "" {
 			line("lets in  ", run{m.text(o.LetsIn), roleText})
 		}
+		if o.Warning != "" {
+			line("note     ", run{m.text(o.Warning), roleWarn})
+		}
 		if o.Missing != "" {
 			line("missing  ", run{m.text(o.Missing), roleWarn})
 		}
