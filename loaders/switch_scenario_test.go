@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -58,14 +60,13 @@ func TestSwitchesOfScenarios(t *testing.T) {
 			})
 		}
 	})
-	for _, what := range slices.Sorted(func(yield func(string) bool) {
-		for k := range seen.count {
-			if !yield(k) {
-				return
-			}
-		}
-	}) {
-		t.Logf("%5d  %s", seen.count[what], what)
+	seen.log(t)
+}
+
+// log tells how often each outcome was seen.
+func (t *tally) log(to *testing.T) {
+	for _, what := range slices.Sorted(maps.Keys(t.count)) {
+		to.Logf("%5d  %s", t.count[what], what)
 	}
 }
 
@@ -214,12 +215,27 @@ func (s *scene) checkWrite(t *testing.T, what string, r *rewrite.Result, d loade
 	if len(after)-len(before) != d.Added-d.Removed {
 		t.Errorf("%s: %s: the diff does not add up: %d lines became %d, +%d -%d", what, s.short(r.Path, 0), len(before), len(after), d.Added, d.Removed)
 	}
+	if was, is := changedPart(r.Before, r.After); strings.Contains(what, " switch ") && (len(was) > 160 || len(is) > 160) {
+		t.Errorf("%s: %s: more than the switch changed: %q became %q", what, s.short(r.Path, 0), was, is)
+	}
 	if bytes.HasPrefix(r.Before, []byte("\ufeff")) != bytes.HasPrefix(r.After, []byte("\ufeff")) && r.Existed {
 		t.Errorf("%s: %s: the byte order mark changed", what, s.short(r.Path, 0))
 	}
 	if n := bytes.Count(r.Before, []byte("\r\n")); n > 0 && bytes.Count(r.Before, []byte("\n")) == n && bytes.Count(r.After, []byte("\r\n")) != bytes.Count(r.After, []byte("\n")) {
 		t.Errorf("%s: %s: line ends are mixed now", what, s.short(r.Path, 0))
 	}
+}
+
+// changedPart gives what lies between the equal starts and ends of two texts. Names of this run's folders do not count.
+func changedPart(before, after []byte) (was, is []byte) {
+	for len(before) > 0 && len(after) > 0 && before[0] == after[0] {
+		before, after = before[1:], after[1:]
+	}
+	for len(before) > 0 && len(after) > 0 && before[len(before)-1] == after[len(after)-1] {
+		before, after = before[:len(before)-1], after[:len(after)-1]
+	}
+	folder := regexp.MustCompile(`/[^"\s]*Test[^"\s]*`)
+	return folder.ReplaceAll(before, nil), folder.ReplaceAll(after, nil)
 }
 
 func lines(data []byte) []string {
