@@ -58,9 +58,8 @@ type openCodeResolve struct {
 	broken *model.Problem
 	notes  []model.Note
 
-	worktree string // root of the git work tree; "" outside git
-	servers  []openCodeServer
-	result   Result
+	servers []openCodeServer
+	result  Result
 }
 
 // openCodeLayer is one file that counts, lowest first.
@@ -84,7 +83,7 @@ func openCodeOf(env *Env, r *Reader) *openCodeResolve {
 func (o *openCodeResolve) resolve() Result {
 	r := o.r
 	stop := gitWorktree(r, o.start)
-	o.tree, o.worktree = stop, stop
+	o.tree = stop
 	if stop == "" {
 		o.tree = o.start
 	}

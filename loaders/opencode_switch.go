@@ -39,7 +39,7 @@ func toggleOpenCode(env *Env, r *Reader, cell *model.Cell, on bool) []Option {
 	if !have(model.ScopeProject) {
 		if path := o.projectFile(); path != "" {
 			p := Option{Edits: []Edit{o.partial(path, cell.Name, on)}}
-			p.Reach, p.Label = projectReach(o.worktree != "", false)
+			p.Reach, p.Label = projectReach(o.inRepository(), false)
 			out = append(out, p)
 		}
 	}
@@ -55,12 +55,15 @@ func toggleOpenCode(env *Env, r *Reader, cell *model.Cell, on bool) []Option {
 	return hereFirst(out)
 }
 
+// inRepository tells whether the folder's files are shared with those who use its repository.
+func (o *openCodeResolve) inRepository() bool { return gitRoot(o.r, o.start) != "" }
+
 // switchIn sets the switch where an entry has it: enabled, or disabled in the newer shape.
 func (o *openCodeResolve) switchIn(s *openCodeServer, i int, on bool) Option {
 	layer, e := &o.layers[s.layers[i]], s.entry[i]
 	option := Option{Reach: ReachEverywhere, Label: labelEverywhere}
 	if layer.scope == model.ScopeProject {
-		option.Reach, option.Label = projectReach(o.worktree != "", e.typ != "")
+		option.Reach, option.Label = projectReach(o.inRepository(), e.typ != "")
 	}
 	if strings.HasPrefix(layer.file.Path, "$") {
 		option.Unavailable = layer.file.Path + " decides, and no file beats it"
@@ -99,7 +102,7 @@ func (o *openCodeResolve) onWithout(s *openCodeServer, i int) bool {
 
 func (o *openCodeResolve) partial(path, name string, on bool) Edit {
 	e := Edit{Path: path, Format: openCodeFormat, Steps: []Step{{StepSet, []string{"mcp", name, "enabled"}, strconv.FormatBool(on)}}}
-	if Within(path, o.start) || o.worktree != "" && Within(path, o.worktree) {
+	if Within(path, o.tree) {
 		e.NewMode = 0o644
 	}
 	return e
