@@ -67,6 +67,7 @@ func (c *codex) setEnabled(name string, parts []codexPart, i int, on bool) Optio
 	o := Option{Reach: ReachEverywhere, Label: labelEverywhere}
 	if l.project {
 		o.Reach, o.Label = projectReach(c.inRepository(), hasTransport(parts[i].value))
+		o.Shared = true
 	}
 	step := Step{StepSet, []string{"mcp_servers", name, "enabled"}, strconv.FormatBool(on)}
 	table, _ := parts[i].value.(map[string]any)
@@ -100,7 +101,7 @@ func (c *codex) projectSwitch(name string, on bool) (Option, bool) {
 	if dotCodex == c.home || c.r.RealPath(dotCodex) == c.r.RealPath(c.home) {
 		return Option{}, false
 	}
-	o := Option{Warning: "it holds nothing but the switch: where somebody uses this folder and has no server of this name, Codex does not start"}
+	o := Option{Shared: true, Warning: "it holds nothing but the switch: where somebody uses this folder and has no server of this name, Codex does not start"}
 	o.Reach, o.Label = projectReach(c.inRepository(), false)
 	if !c.trustOf(c.withoutProject(), dir).trusted {
 		o.Unavailable = codexNotTrusted

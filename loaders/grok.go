@@ -487,6 +487,10 @@ func (g *grok) decide(c *model.Cell) {
 		c.Decision = model.DecisionOff
 		c.Reason = model.Reason{Code: model.ReasonSwitchedOff, DecidedBy: at, Text: "its name is in disabled_mcp_servers of " + g.tilde(g.user.Path)}
 	}
+	own := slices.ContainsFunc(append(slices.Clone(g.project), g.user), func(f *ConfigFile) bool { return f.Path == c.Source.Path })
+	if _, listed := g.off[c.Name]; c.Decision == model.DecisionOff && !listed && !own {
+		c.Capabilities.Toggle = grokOffElsewhere + g.tilde(c.Source.Path)
+	}
 	switch {
 	case !g.gated[c.Name]:
 		c.Capabilities.Approve = "not needed, no file of the folder names it"
@@ -517,6 +521,8 @@ func (g *grok) strayFiles() {
 		}
 	}
 }
+
+const grokOffElsewhere = "enabled is false in another harness's file: "
 
 // grokFormat is how its files are edited.
 var grokFormat = Format{TOML: true}
@@ -564,7 +570,7 @@ func toggleGrok(env *Env, r *Reader, cell *model.Cell, on bool) []Option {
 	case listed:
 		return []Option{everywhere(list(StepRemove))}
 	}
-	return []Option{{Reach: ReachEverywhere, Label: labelEverywhere, Unavailable: "enabled is false in another harness's file: " + g.tilde(cell.Source.Path)}}
+	return []Option{{Reach: ReachEverywhere, Label: labelEverywhere, Unavailable: grokOffElsewhere + g.tilde(cell.Source.Path)}}
 }
 
 // approveGrok trusts the folder, or takes that back.

@@ -38,7 +38,7 @@ func toggleOpenCode(env *Env, r *Reader, cell *model.Cell, on bool) []Option {
 	}
 	if !have(model.ScopeProject) {
 		if path := o.projectFile(); path != "" {
-			p := Option{Edits: []Edit{o.partial(path, cell.Name, on)}}
+			p := Option{Edits: []Edit{o.partial(path, cell.Name, on)}, Shared: true}
 			p.Reach, p.Label = projectReach(o.inRepository(), false)
 			out = append(out, p)
 		}
@@ -64,6 +64,7 @@ func (o *openCodeResolve) switchIn(s *openCodeServer, i int, on bool) Option {
 	option := Option{Reach: ReachEverywhere, Label: labelEverywhere}
 	if layer.scope == model.ScopeProject {
 		option.Reach, option.Label = projectReach(o.inRepository(), e.typ != "")
+		option.Shared = true
 	}
 	if strings.HasPrefix(layer.file.Path, "$") {
 		option.Unavailable = layer.file.Path + " decides, and no file beats it"

@@ -47,6 +47,7 @@ type Option struct {
 	Missing      string // what is still missing afterwards for the server to load
 	Warning      string // what else happens, or may happen to others
 	TrustsFolder bool   // a whole folder becomes trusted: never without a yes of its own
+	Shared       bool   // it writes a file of the folder, which others may use too
 	Done         bool   // it is so already: nothing has to be written
 
 	plan *Plan

@@ -79,7 +79,8 @@ type SwitchOption struct {
 	Warning     string // what else happens, or may happen to others; "" when nothing
 	// TrustsFolder: a whole folder becomes trusted. Such an option is never Chosen by Plan, and needs a yes of its own.
 	TrustsFolder bool
-	Repository   bool // it writes a file of the folder that others may use too
+	Repository   bool // it reaches everybody who uses the repository
+	InFolder     bool // it writes a file of the folder, which others may use too
 	Files        []FileDiff
 }
 

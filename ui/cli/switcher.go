@@ -122,7 +122,7 @@ func (s *switcher) item(it *plannedSwitch, mask func(string) string) ui.SwitchIt
 	todo := false
 	for i, o := range it.answer.Options {
 		opt := ui.SwitchOption{Reach: string(o.Reach), Label: o.Label, Unavailable: text(o.Unavailable), LetsIn: text(o.LetsIn), Missing: text(o.Missing),
-			Warning: text(o.Warning), TrustsFolder: o.TrustsFolder, Repository: o.Reach == loaders.ReachRepository}
+			Warning: text(o.Warning), TrustsFolder: o.TrustsFolder, Repository: o.Reach == loaders.ReachRepository, InFolder: o.Shared}
 		for _, d := range o.Plan().Diffs() {
 			opt.Files = append(opt.Files, screenDiff(d, mask))
 		}
