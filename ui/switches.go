@@ -92,7 +92,7 @@ func (m *Model) switchPlanned(p SwitchPlan, asked bool) tea.Cmd {
 		it := &p.Items[i]
 		if it.Writes() {
 			writes++
-			elsewhere = elsewhere || it.Options[it.Chosen].InFolder
+			elsewhere = elsewhere || it.Options[it.Chosen].InFolder || it.Options[it.Chosen].Repository
 		}
 		elsewhere = elsewhere || len(it.Options) > 0 && it.Refused == "" && !it.Already && !it.Writes()
 	}
