@@ -29,7 +29,7 @@ func rooCode() Harness {
 			ToolName: joinToolName("mcp--", "--"),
 		},
 		Sessions: SessionRules{Reload: "Roo Code reads its files again by itself"},
-		Toggle:   entrySwitch(strictJSON, "disabled", true, "mcpServers"),
+		Toggle:   entriesSwitch(strictJSON, "disabled", true, "mcpServers"),
 	}
 }
 

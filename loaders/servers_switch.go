@@ -1,6 +1,7 @@
 package loaders
 
 import (
+	"slices"
 	"strconv"
 
 	"fusebox/loaders/jsonc"
@@ -17,6 +18,25 @@ func entrySwitch(format Format, flag string, off bool, keys ...string) func(*Env
 		path := append(append([]string{}, keys...), cell.Name, flag)
 		return []Option{entryOption(env, r, cell, Edit{Path: cell.Source.Path, Format: format,
 			Steps: []Step{{StepSet, path, strconv.FormatBool(off != on)}}})}
+	}
+}
+
+// entriesSwitch is entrySwitch where an entry that is off lets the one that it beats in: that one is switched off as well.
+func entriesSwitch(format Format, flag string, off bool, keys ...string) func(*Env, *Reader, *model.Cell, bool) []Option {
+	one := entrySwitch(format, flag, off, keys...)
+	return func(env *Env, r *Reader, cell *model.Cell, on bool) []Option {
+		out := one(env, r, cell, on)
+		if on || len(cell.Replaces) == 0 {
+			return out
+		}
+		all := out[0]
+		all.Reach, all.Label, all.Edits = ReachEverywhere, labelEverywhere, slices.Clone(all.Edits)
+		for _, below := range cell.Replaces {
+			edit := all.Edits[0]
+			edit.Path = below.Source.Path
+			all.Edits = append(all.Edits, edit)
+		}
+		return append(out, all)
 	}
 }
 

@@ -372,6 +372,8 @@ func left(was, is any, found map[string]bool) {
 			found["a new file stays"] = true
 		case k == "allowed_servers":
 			found["an allow list stays where no list was"] = true
+		case k == "disabled" && v == true:
+			found["disabled = true stays where no key was: another file has the server too"] = true
 		case k == "disabled" && v == false:
 			found["disabled = false stays where no key was"] = true
 		default:

@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -127,16 +126,6 @@ func TestSwitchOptions(t *testing.T) {
 func (tr *tree) plain(text string) string {
 	slug := strings.Trim(notLetterOrDigit.ReplaceAllString(tr.project, "-"), "-")
 	return strings.NewReplacer(tr.project, "@PROJECT@", tr.home, "@HOME@", tr.env.Root, "", slug, "@SLUG@").Replace(text)
-}
-
-func (tr *tree) path(name string) string {
-	if rest, ok := strings.CutPrefix(name, "~/"); ok {
-		return filepath.Join(tr.home, rest)
-	}
-	if rest, ok := strings.CutPrefix(name, "./"); ok {
-		return filepath.Join(tr.project, rest)
-	}
-	return filepath.Join(tr.env.Root, name)
 }
 
 func switchCases() []switchCase {
