@@ -45,6 +45,10 @@ func NewEnv(project string) (*Env, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the home folder: %w", err)
 	}
+	if !filepath.IsAbs(home) {
+		// Every program would resolve it against its own working folder: no listing here would be true of all sessions.
+		return nil, fmt.Errorf("find the home folder: %s is not an absolute path", home)
+	}
 	vars := map[string]string{}
 	for _, kv := range os.Environ() {
 		if k, v, ok := strings.Cut(kv, "="); ok && k != "" {

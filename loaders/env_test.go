@@ -136,4 +136,11 @@ func TestNewEnv(t *testing.T) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
+	for _, home := range []string{"relative", ".", ""} {
+		t.Setenv("HOME", home)
+		t.Setenv("USERPROFILE", home)
+		if env, err := loaders.NewEnv(dir); err == nil {
+			t.Errorf("home %q became %q", home, env.Home)
+		}
+	}
 }
