@@ -52,6 +52,9 @@ func newList(s Streams, o *options) *cobra.Command {
 			if err := f.check(cmd.Flags().Changed("out")); err != nil {
 				return err
 			}
+			if err := o.check(); err != nil {
+				return err
+			}
 			if f.watch {
 				return runListWatch(s, *o)
 			}

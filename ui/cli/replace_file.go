@@ -23,7 +23,7 @@ func replaceFile(path, text string) error {
 	temp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+rand.Text()[:8]+".tmp")
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
-		return fmt.Errorf("create %s: %w", temp, err)
+		return fmt.Errorf("write %s: %w", path, bareCause(err))
 	}
 	_, err = f.WriteString(text)
 	if err == nil {
@@ -37,7 +37,20 @@ func replaceFile(path, text string) error {
 	}
 	if err != nil {
 		os.Remove(temp) //nolint:errcheck // the first error is the one to tell
-		return fmt.Errorf("write %s: %w", path, err)
+		return fmt.Errorf("write %s: %w", path, bareCause(err))
 	}
 	return nil
+}
+
+// bareCause leaves out what an error of the file system says about the temporary file: nobody asked for that one.
+func bareCause(err error) error {
+	var onPath *fs.PathError
+	var onLink *os.LinkError
+	switch {
+	case errors.As(err, &onPath):
+		return onPath.Err
+	case errors.As(err, &onLink):
+		return onLink.Err
+	}
+	return err
 }

@@ -61,6 +61,14 @@ type options struct {
 	timeout   time.Duration // of one launch
 }
 
+// check refuses a timeout that leaves no time, instead of using another one unasked.
+func (o options) check() error {
+	if o.timeout <= 0 {
+		return usageError("--timeout %s leaves no time: it takes a duration such as 20s", o.timeout)
+	}
+	return nil
+}
+
 // Main runs the program with these arguments (without its name) and returns the exit code.
 func Main(args []string, s Streams) (code int) {
 	mask := model.NewRedactor(environmentSecrets(os.Environ()))
@@ -123,6 +131,9 @@ func newRoot(s Streams) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(*cobra.Command, []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
 			return runPanel(s, o, p)
 		},
 	}
