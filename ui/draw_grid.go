@@ -77,7 +77,7 @@ func drawGrid(c *canvas, g *gridView) {
 		if textWidth(second) > l.pitch-1 && h.short != "" {
 			second = h.short
 		}
-		c.put(x, y+1, second, h.role, min(room+1, l.pitch-1))
+		c.put(x, y+1, second, h.role, l.pitch-1)
 		if g.cursorRow < 0 && g.first+i == g.cursorCol {
 			drawCursor(c, x-1, y, min(cellWidth+2, l.pitch), g.brackets || !g.focused)
 		}
