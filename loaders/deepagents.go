@@ -29,6 +29,7 @@ func deepAgents() Harness {
 			},
 		},
 		Resolve: resolveDeepagents,
+		Shares:  []string{".mcp.json"}, // the project's; the user's is in a folder of its own
 		Sessions: SessionRules{Programs: []string{"dcode", "deepagents-code"}, Packages: []string{"deepagents_code"},
 			Not:    []string{"agents", "auth", "config", "doctor", "help", "install", "mcp", "plugin", "plugins", "skills", "threads", "tools", "update"},
 			Reload: "type /mcp reconnect force there, or restart it"},

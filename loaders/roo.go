@@ -65,6 +65,11 @@ func resolveRoo(env *Env, r *Reader, title, userFile, projectFile string) Result
 	on := slices.DeleteFunc(slices.Clone(project), func(e plainEntry) bool { return e.off != nil })
 	off := slices.DeleteFunc(slices.Clone(project), func(e plainEntry) bool { return e.off == nil })
 	cells := p.cells(on, user, off)
+	for _, c := range cells {
+		if c.Decision == model.DecisionLoads && len(c.Replaces) > 0 && c.Capabilities.Toggle == "" {
+			c.Capabilities.Toggle = "switched off here, the user's entry of this name would load in its place: e opens the file"
+		}
+	}
 	return p.result(cells, r.IsDir(filepath.Dir(filepath.Dir(globalStorage(env, userFile)))))
 }
 
