@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"fusebox/loaders/jsonc"
@@ -775,9 +776,11 @@ var (
 	geminiSecretName  = regexp.MustCompile(`(?i)TOKEN|SECRET|PASSWORD|PASSWD|KEY|AUTH|CREDENTIAL|CREDS|PRIVATE|CERT`)
 	geminiSecretNames = []string{"CLIENT_ID", "DB_URI", "CONNECTION_STRING", "AWS_DEFAULT_REGION", "AZURE_CLIENT_ID", "AZURE_TENANT_ID",
 		"SLACK_WEBHOOK_URL", "TWILIO_ACCOUNT_SID", "DATABASE_URL", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_ACCOUNT", "FIREBASE_PROJECT_ID"}
-	geminiSecretValue = regexp.MustCompile(`(?i)-----BEGIN (RSA|OPENSSH|EC|PGP) PRIVATE KEY-----|-----BEGIN CERTIFICATE-----|` +
-		`(https?|ftp|smtp)://[^:\s]{1,1000}:[^@\s]{1,1000}@|(ghp|gho|ghu|ghs|ghr|github_pat)_[a-z0-9_]{36,}|AIzaSy[a-z0-9_\\-]{33}|` +
-		`AKIA[A-Z0-9]{16}|eyJ[a-z0-9_-]*\.[a-z0-9_-]*\.[a-z0-9_-]*|(s|r)k_(live|test)_[0-9a-z]{24}|xox[abpr]-[a-z0-9-]+`)
+	geminiSecretValue = sync.OnceValue(func() *regexp.Regexp { // large; only a launch needs it
+		return regexp.MustCompile(`(?i)-----BEGIN (RSA|OPENSSH|EC|PGP) PRIVATE KEY-----|-----BEGIN CERTIFICATE-----|` +
+			`(https?|ftp|smtp)://[^:\s]{1,1000}:[^@\s]{1,1000}@|(ghp|gho|ghu|ghs|ghr|github_pat)_[a-z0-9_]{36,}|AIzaSy[a-z0-9_\\-]{33}|` +
+			`AKIA[A-Z0-9]{16}|eyJ[a-z0-9_-]*\.[a-z0-9_-]*\.[a-z0-9_-]*|(s|r)k_(live|test)_[0-9a-z]{24}|xox[abpr]-[a-z0-9-]+`)
+	})
 )
 
 // geminiRedacts tells whether Gemini CLI keeps a variable of its environment from servers.
@@ -786,7 +789,7 @@ func geminiRedacts(name, value string) bool {
 	if strings.HasPrefix(name, "GEMINI_CLI_") {
 		return false
 	}
-	return geminiSecretValue.MatchString(value) || !strings.HasPrefix(name, "GIT_CONFIG_") &&
+	return geminiSecretValue().MatchString(value) || !strings.HasPrefix(name, "GIT_CONFIG_") &&
 		(slices.Contains(geminiSecretNames, name) || geminiSecretName.MatchString(name))
 }
 

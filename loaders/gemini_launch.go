@@ -78,7 +78,7 @@ func inheritGemini(env *Env, _ *model.Entry) map[string]string {
 		for name, value := range vars {
 			upper := strings.ToUpper(name)
 			secret := geminiRedacts(name, value)
-			if slices.Contains(allowed, upper) && !geminiSecretValue.MatchString(value) && !slices.Contains(geminiSecretNames, upper) && !geminiSecretName.MatchString(upper) {
+			if slices.Contains(allowed, upper) && !geminiSecretValue().MatchString(value) && !slices.Contains(geminiSecretNames, upper) && !geminiSecretName.MatchString(upper) {
 				secret = false
 			}
 			if !secret && !slices.Contains(blocked, upper) {
