@@ -58,7 +58,7 @@ func newDemo() (env *loaders.Env, remove func(), err error) {
 		return nil, nil, fmt.Errorf("find this program: %w", err)
 	}
 	home, project := filepath.Join(real, demoHome), filepath.Join(real, filepath.FromSlash(demoProject))
-	fill := map[string]string{"FUSEBOX": program, "HOME": home, "PROJECT": project, "PROJECT_SLUG": cursorSlug(project), "APPDATA": demoAppData(runtime.GOOS)}
+	fill := map[string]string{"FUSEBOX": program, "HOME": home, "PROJECT": project, "PROJECT_SLUG": cursorSlug(project), "APPDATA": demoAppData(runtime.GOOS), "GOOSE": demoGoose(runtime.GOOS)}
 	if err := layOut(real, fill, hosts); err != nil {
 		return nil, nil, err
 	}
@@ -121,6 +121,14 @@ func demoAppData(goos string) string {
 	default:
 		return ".config"
 	}
+}
+
+// demoGoose is where Goose keeps its configuration, below home.
+func demoGoose(goos string) string {
+	if goos == "windows" {
+		return demoAppData(goos) + "/Block/goose/config"
+	}
+	return ".config/goose"
 }
 
 var notInSlug = regexp.MustCompile(`[^A-Za-z0-9]+`)
