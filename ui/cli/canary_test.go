@@ -96,14 +96,28 @@ func canaryServers(bad bool) string {
 	return servers
 }
 
-// canaryJSON is a JSON file for every harness that reads JSON.
-func canaryJSON(bad bool) string {
+// canaryJSON is a JSON file for every harness that reads JSON; a few want the key at which they look for servers to
+// themselves.
+func canaryJSON(path string, bad bool) string {
+	servers := canaryServers(bad)
+	switch slashed := filepath.ToSlash(path); {
+	case strings.Contains(slashed, "crush"):
+		crush := `"local":{"type":"stdio",` + canaryStdio + `},"far":{"type":"http","url":"https://u:~@h/~?k=~","headers":{"Authorization":"Bearer ~"}}`
+		if bad {
+			crush += "," + canaryBad
+		}
+		return `{"mcp":{` + crush + `},"env":{"SETTING":"~"}}`
+	case strings.Contains(slashed, "openclaw"):
+		return `{"mcp":{"servers":{"local":{` + `"command":"run-it","args":["--api-key","~"],"env":{"GITHUB_TOKEN":"~"}` + `},"far":{"url":"https://u:~@h/~?k=~","headers":{"A":"~"}}}},"env":{"SETTING":"~"}}`
+	case strings.Contains(slashed, "amp/"):
+		return `{"amp.mcpServers":{` + servers + `},"amp.env":{"SETTING":"~"}}`
+	}
 	opencode := `"oc":{"type":"local","command":["run-it","--api-key","~","--token=~","https://u:~@h/~?k=~","{env:PLAIN_VALUE}"],"environment":{"A":"~","B":"{env:PLAIN_VALUE}"}},"ocfar":{"type":"remote","url":"https://u:~@h/~?k=~","headers":{"Authorization":"Bearer ~"}}`
 	if bad {
 		opencode += `,"ocbad":{"type":"local","command":"~","environment":{"A":["~"]}}`
 	}
-	projects := `"projects":{"PROJECT":{"mcpServers":{` + canaryServers(bad) + `}}}`
-	return `{"mcpServers":{` + canaryServers(bad) + `},"mcp":{` + opencode + `},"context_servers":{` + canaryServers(bad) + `},"servers":{` + canaryServers(bad) + `},` + projects + `,"env":{"SETTING":"~"}}`
+	projects := `"projects":{"PROJECT":{"mcpServers":{` + servers + `}}}`
+	return `{"mcpServers":{` + servers + `},"mcp":{` + opencode + `},"context_servers":{` + servers + `},"servers":{` + servers + `},` + projects + `,"env":{"SETTING":"~"}}`
 }
 
 const canaryTOML = `
@@ -142,7 +156,7 @@ func canaryVariants(path, project string) map[string]string {
 		return map[string]string{"whole": "GITHUB_TOKEN=~\nexport OTHER='~'\n"}
 	}
 	name := strings.ReplaceAll(project, `\`, `\\`)
-	whole, bad := strings.ReplaceAll(canaryJSON(false), "PROJECT", name), strings.ReplaceAll(canaryJSON(true), "PROJECT", name)
+	whole, bad := strings.ReplaceAll(canaryJSON(path, false), "PROJECT", name), strings.ReplaceAll(canaryJSON(path, true), "PROJECT", name)
 	return map[string]string{"whole": whole, "of wrong types": bad, "broken off": whole[:len(whole)-3] + `,"x":"~`, "with a comment": "{ // ~\n" + whole[1:]}
 }
 

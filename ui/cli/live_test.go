@@ -62,7 +62,6 @@ func TestEveryFileOfEveryHarnessIsFollowed(t *testing.T) {
 					continue
 				}
 				text := (&canaries{}).fill(canaryVariants(f.Path, s.project)["whole"])
-				other := strings.NewReplacer(`"local":{`, `"local-2":{`, `"oc":{`, `"oc-2":{`, `mcp_servers.local`, `mcp_servers.local-2`, "  local:", "  local-2:").Replace(text)
 				if err := os.MkdirAll(filepath.Dir(f.Path), 0o700); err != nil {
 					t.Fatal(err)
 				}
@@ -87,19 +86,20 @@ func TestEveryFileOfEveryHarnessIsFollowed(t *testing.T) {
 					}
 				}
 				step("create", write(text), there)
-				if slices.Contains(names(f.Path), "local") || slices.Contains(names(f.Path), "oc") {
+				for _, name := range names(f.Path) {
+					other := renamed(text, name)
+					if other == text {
+						continue
+					}
 					edited++
 					p.keys("q") // what is in a file shows in the grid
 					has := func(name string) func() bool {
-						return func() bool {
-							return slices.ContainsFunc(names(f.Path), func(n string) bool {
-								return n == name || name == "local" && n == "oc" || name == "local-2" && n == "oc-2"
-							})
-						}
+						return func() bool { return slices.Contains(names(f.Path), name) }
 					}
-					step("edit", write(other), has("local-2"))
-					step("replace by rename", func() { replaceByRename(t, f.Path, text) }, has("local"))
+					step("edit", write(other), has(name+"-2"))
+					step("replace by rename", func() { replaceByRename(t, f.Path, text) }, has(name))
 					p.keys("kf")
+					break
 				}
 				step("delete", remove, gone)
 				step("make again", write(text), there)
@@ -120,6 +120,16 @@ func TestEveryFileOfEveryHarnessIsFollowed(t *testing.T) {
 			t.Logf("%d changes shown: median %s, slowest %s", len(took), took[len(took)/2].Round(time.Millisecond), took[len(took)-1].Round(time.Millisecond))
 		})
 	}
+}
+
+// renamed gives one server of a file another name.
+func renamed(text, name string) string {
+	for _, form := range []string{`"%s":{`, `"%s":{"`, "[mcp_servers.%s]", "  %s: {", "{name: %s,"} {
+		if old := fmt.Sprintf(form, name); strings.Contains(text, old) {
+			return strings.ReplaceAll(strings.ReplaceAll(text, old, fmt.Sprintf(form, name+"-2")), "[mcp_servers."+name+".", "[mcp_servers."+name+"-2.")
+		}
+	}
+	return text
 }
 
 // TestAThousandWrites: a file that is written all the time makes few frames, and its last state is shown.
