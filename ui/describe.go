@@ -51,7 +51,8 @@ func (m *Model) describeCell(line *model.Line, cell *model.Cell, col *model.Colu
 	}
 	if reason.Text != "" {
 		why := []paneLine{plain(m.text(reason.Text))}
-		if !reason.DecidedBy.IsZero() && reason.DecidedBy.Path != cell.Source.Path || reason.DecidedBy.Line != cell.Source.Line && !reason.DecidedBy.IsZero() {
+		decider := reason.DecidedBy
+		if !decider.IsZero() && (decider.Path != cell.Source.Path || decider.Line != cell.Source.Line) && !namesPlace(reason.Text, decider, m.snap.Home) {
 			why = append(why, prose(run{m.path(reason.DecidedBy.Path) + lineSuffix(reason.DecidedBy.Line), roleText}))
 		}
 		add(blank(), part("why", why...))

@@ -362,3 +362,26 @@ func TestSortByTokens(t *testing.T) {
 		t.Errorf("by name: %s\n%s", got, m.View())
 	}
 }
+
+// The pane names the line that decides once: a reason that ends with it needs no second line with the same.
+func TestNamesPlace(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		text string
+		line int
+		want bool
+	}{
+		{"enabled = false in ~/.codex/config.toml:3", 3, true},
+		{"enabled = false in /home/ann/.codex/config.toml:3", 3, true},
+		{"~/.codex/config.toml:3 has enabled = false", 3, true},
+		{"enabled = false in ~/.codex/config.toml:31", 3, false},
+		{"enabled = false in ~/.codex/config.toml", 3, false},
+		{"enabled = false in ~/.codex/config.toml", 0, true},
+		{"switched off", 3, false},
+	} {
+		place := model.Location{Path: "/home/ann/.codex/config.toml", Line: test.line}
+		if got := namesPlace(test.text, place, "/home/ann"); got != test.want {
+			t.Errorf("%q, line %d: %v", test.text, test.line, got)
+		}
+	}
+}

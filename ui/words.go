@@ -35,6 +35,17 @@ func shortPath(p, project, home string) string {
 	return model.Clean(model.Tilde(p, home))
 }
 
+// namesPlace tells whether a sentence names this file and line already.
+func namesPlace(text string, place model.Location, home string) bool {
+	for _, path := range []string{place.Path, model.Tilde(place.Path, home)} {
+		_, rest, found := strings.Cut(text, path+lineSuffix(place.Line))
+		if found && (rest == "" || rest[0] < '0' || rest[0] > '9') && (place.Line > 0 || !strings.HasPrefix(rest, "/")) {
+			return true
+		}
+	}
+	return false
+}
+
 // reachOf says in words whom a scope reaches.
 func reachOf(s model.Scope) string {
 	switch s {
