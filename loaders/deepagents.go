@@ -65,7 +65,6 @@ type deepagents struct {
 	searched map[string]bool   // commands that were looked up
 	commons  map[string]string // by root of a checkout: the folder that its worktrees share
 	broken   *model.Problem    // nothing loads
-	culprit  *deepEntry        // the entry that breaks everything, if switching it off would mend that
 	notes    []model.Note
 }
 

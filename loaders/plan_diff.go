@@ -183,10 +183,8 @@ func backtrack(trace []map[int]int, n, m int) []change {
 			x, y = x-1, y-1
 		}
 		if previous == k-1 {
-			x = px + 1
 			add(change{px, px + 1, py, py})
 		} else {
-			y = py + 1
 			add(change{px, px, py, py + 1})
 		}
 		x, y = px, py

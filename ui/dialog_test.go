@@ -301,7 +301,7 @@ func TestReadOnlyTakesAwayWhatActs(t *testing.T) {
 	m.Update(tea.WindowSizeMsg{Width: 120, Height: 35})
 	for _, b := range bindings() {
 		if b.danger {
-			runKeys(m, b.keys...)
+			runKeys(m, b.keys.Keys()...)
 		}
 	}
 	if len(l.started)+len(s.applied)+s.undone > 0 || m.dialog != nil {

@@ -1,5 +1,7 @@
 package ui
 
+import "github.com/charmbracelet/bubbles/key"
+
 // action is something that a key does.
 type action uint8
 
@@ -59,11 +61,11 @@ const (
 // binding is a row of the key table: which keys do what, and how footer, help and palette call it.
 type binding struct {
 	action action
-	keys   []string // as Bubble Tea names them
-	show   string   // as people read them; the first word stands in the footer
-	label  string   // in the footer
-	title  string   // in the palette; "" keeps it out
-	danger bool     // writes or launches: asks first, is gone with --read-only
+	keys   key.Binding // as Bubble Tea names them
+	show   string      // as people read them; the first word stands in the footer
+	label  string      // in the footer
+	title  string      // in the palette; "" keeps it out
+	danger bool        // writes or launches: asks first, is gone with --read-only
 }
 
 // helpRow is a line of the help: it may speak for several bindings.
@@ -74,48 +76,51 @@ type helpRow struct {
 	actions []action
 }
 
+// on binds keys by the names that Bubble Tea gives them.
+func on(keys ...string) key.Binding { return key.NewBinding(key.WithKeys(keys...)) }
+
 // bindings is the key table. Footer, help, palette and the README's table come from it.
 func bindings() []binding {
 	return []binding{
-		{actionLeft, []string{"h", "left"}, "h", "left", "", false},
-		{actionDown, []string{"j", "down"}, "j", "down", "", false},
-		{actionUp, []string{"k", "up"}, "k", "up", "", false},
-		{actionRight, []string{"l", "right"}, "l", "right", "", false},
-		{actionFirst, []string{"g", "home"}, "g", "first", "Go to the first row", false},
-		{actionLast, []string{"G", "end"}, "G", "last", "Go to the last row", false},
-		{actionHalfDown, []string{"ctrl+d"}, "ctrl+d", "half a page", "", false},
-		{actionHalfUp, []string{"ctrl+u"}, "ctrl+u", "half a page", "", false},
-		{actionPageDown, []string{"pgdown"}, "pgdn", "page", "", false},
-		{actionPageUp, []string{"pgup"}, "pgup", "page", "", false},
-		{actionNextWaiting, []string{"n"}, "n", "next waiting", "Go to the next cell that waits for you", false},
-		{actionPreviousWaiting, []string{"N"}, "N", "last waiting", "Go to the previous cell that waits for you", false},
-		{actionFocus, []string{"tab"}, "tab", "grid or pane", "Move the focus between grid and pane", false},
-		{actionEnter, []string{"enter"}, "enter", "detail", "Show the detail", false},
-		{actionBack, []string{"esc"}, "esc", "back", "Go one step back", false},
-		{actionZoom, []string{"z"}, "z", "zoom", "Zoom what has the focus", false},
-		{actionToggle, []string{" "}, "space", "switch", "Flip the switch of what is under the cursor", true},
-		{actionApprove, []string{"a"}, "a", "approve", "Give the harness's consent", true},
-		{actionRevoke, []string{"A"}, "A", "revoke", "Take the harness's consent back", true},
-		{actionUndo, []string{"u"}, "u", "undo", "Take the last write back", true},
-		{actionLaunch, []string{"x"}, "x", "launch", "Launch what is under the cursor, or stop it", true},
-		{actionLaunchAll, []string{"X"}, "X", "launch all", "Launch all that is shown, or stop all", true},
-		{actionTools, []string{"t"}, "t", "tools", "Show the tools", false},
-		{actionOutput, []string{"o"}, "o", "output", "Show output and protocol of the launch", false},
-		{actionFiles, []string{"f"}, "f", "files", "Show the files of the harness", false},
-		{actionColumns, []string{"H"}, "H", "harnesses", "Show, hide and order the harness columns", false},
-		{actionFolder, []string{"P"}, "P", "folder", "Look at another folder", false},
-		{actionFilter, []string{"/"}, "/", "filter", "Filter the servers", false},
-		{actionSort, []string{"s"}, "s", "sort", "Sort by name, severity or tokens", false},
-		{actionReread, []string{"r"}, "r", "read again", "Read the files of this harness again", false},
-		{actionRereadAll, []string{"R"}, "R", "read all again", "Read all files again", false},
-		{actionEdit, []string{"e"}, "e", "edit", "Open the deciding line in $EDITOR", false},
-		{actionCopy, []string{"y"}, "y", "copy name", "Copy the name", false},
-		{actionCopyPlace, []string{"Y"}, "Y", "copy path", "Copy path:line", false},
-		{actionPalette, []string{":"}, ":", "all", "", false},
-		{actionHelp, []string{"?"}, "?", "help", "Show the keys", false},
-		{actionQuit, []string{"q"}, "q", "quit", "Quit", false},
-		{actionQuitNow, []string{"ctrl+c"}, "ctrl+c", "quit", "", false},
-		{actionSuspend, []string{"ctrl+z"}, "ctrl+z", "suspend", "Suspend", false},
+		{actionLeft, on("h", "left"), "h", "left", "", false},
+		{actionDown, on("j", "down"), "j", "down", "", false},
+		{actionUp, on("k", "up"), "k", "up", "", false},
+		{actionRight, on("l", "right"), "l", "right", "", false},
+		{actionFirst, on("g", "home"), "g", "first", "Go to the first row", false},
+		{actionLast, on("G", "end"), "G", "last", "Go to the last row", false},
+		{actionHalfDown, on("ctrl+d"), "ctrl+d", "half a page", "", false},
+		{actionHalfUp, on("ctrl+u"), "ctrl+u", "half a page", "", false},
+		{actionPageDown, on("pgdown"), "pgdn", "page", "", false},
+		{actionPageUp, on("pgup"), "pgup", "page", "", false},
+		{actionNextWaiting, on("n"), "n", "next waiting", "Go to the next cell that waits for you", false},
+		{actionPreviousWaiting, on("N"), "N", "last waiting", "Go to the previous cell that waits for you", false},
+		{actionFocus, on("tab"), "tab", "grid or pane", "Move the focus between grid and pane", false},
+		{actionEnter, on("enter"), "enter", "detail", "Show the detail", false},
+		{actionBack, on("esc"), "esc", "back", "Go one step back", false},
+		{actionZoom, on("z"), "z", "zoom", "Zoom what has the focus", false},
+		{actionToggle, on(" "), "space", "switch", "Flip the switch of what is under the cursor", true},
+		{actionApprove, on("a"), "a", "approve", "Give the harness's consent", true},
+		{actionRevoke, on("A"), "A", "revoke", "Take the harness's consent back", true},
+		{actionUndo, on("u"), "u", "undo", "Take the last write back", true},
+		{actionLaunch, on("x"), "x", "launch", "Launch what is under the cursor, or stop it", true},
+		{actionLaunchAll, on("X"), "X", "launch all", "Launch all that is shown, or stop all", true},
+		{actionTools, on("t"), "t", "tools", "Show the tools", false},
+		{actionOutput, on("o"), "o", "output", "Show output and protocol of the launch", false},
+		{actionFiles, on("f"), "f", "files", "Show the files of the harness", false},
+		{actionColumns, on("H"), "H", "harnesses", "Show, hide and order the harness columns", false},
+		{actionFolder, on("P"), "P", "folder", "Look at another folder", false},
+		{actionFilter, on("/"), "/", "filter", "Filter the servers", false},
+		{actionSort, on("s"), "s", "sort", "Sort by name, severity or tokens", false},
+		{actionReread, on("r"), "r", "read again", "Read the files of this harness again", false},
+		{actionRereadAll, on("R"), "R", "read all again", "Read all files again", false},
+		{actionEdit, on("e"), "e", "edit", "Open the deciding line in $EDITOR", false},
+		{actionCopy, on("y"), "y", "copy name", "Copy the name", false},
+		{actionCopyPlace, on("Y"), "Y", "copy path", "Copy path:line", false},
+		{actionPalette, on(":"), ":", "all", "", false},
+		{actionHelp, on("?"), "?", "help", "Show the keys", false},
+		{actionQuit, on("q"), "q", "quit", "Quit", false},
+		{actionQuitNow, on("ctrl+c"), "ctrl+c", "quit", "", false},
+		{actionSuspend, on("ctrl+z"), "ctrl+z", "suspend", "Suspend", false},
 	}
 }
 
@@ -165,7 +170,7 @@ func newKeyTable(readOnly bool) keyTable {
 		}
 		t.rows = append(t.rows, b)
 		t.byAction[b.action] = b
-		for _, k := range b.keys {
+		for _, k := range b.keys.Keys() {
 			t.byKey[k] = b.action
 		}
 	}

@@ -144,7 +144,7 @@ func TestKeyTable(t *testing.T) {
 		if !inHelp[b.action] {
 			t.Errorf("%q is not in the help", b.show)
 		}
-		for _, k := range b.keys {
+		for _, k := range b.keys.Keys() {
 			if _, twice := seen[k]; twice {
 				t.Errorf("%q is bound twice", k)
 			}
