@@ -159,6 +159,27 @@ func TestNothingWrittenOffersNoUndo(t *testing.T) {
 	}
 }
 
+// Two starts of one name and command, which differ in what they get, say whom each is for.
+func TestTwinsOfALaunchListAreToldApart(t *testing.T) {
+	t.Parallel()
+	m, l, _ := dialogModel(t, 120, 35)
+	l.plan = LaunchPlan{Ask: true, Items: []LaunchItem{
+		{Name: "docs", Harnesses: []string{"Claude Code", "Cursor", "Zed"}, Command: "node docs.js"},
+		{Name: "docs", Harnesses: []string{"Codex"}, Command: "node docs.js"},
+		{Name: "shop", Harnesses: []string{"Gemini CLI"}, Command: "node shop.js"},
+	}}
+	runKeys(m, "X")
+	view := m.View()
+	for _, want := range []string{"node docs.js   yours   for Claude Code and 2 more", "node docs.js   yours   for Codex"} {
+		if !strings.Contains(view, want) {
+			t.Errorf("the dialog lacks %q:\n%s", want, view)
+		}
+	}
+	if strings.Contains(view, "for Gemini CLI") {
+		t.Errorf("a start without a twin names its harness:\n%s", view)
+	}
+}
+
 // Yes counts only after the last line was on the screen: a confirmation is never agreed to unseen.
 func TestYesNeedsTheLastLine(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -257,6 +258,9 @@ func (m *Model) severalLaunches(d *dialog, p *LaunchPlan, without map[int]bool) 
 			tail.text, tail.role = tail.text+"   this repository", roleWarn
 			tail.text = strings.Replace(tail.text, "   yours", "", 1)
 		}
+		if hasTwin(p.Items, i) {
+			tail.text += "   " + startedFor(it.Harnesses)
+		}
 		sign := run{"  ", roleText}
 		if it.Repository || it.Unapproved {
 			sign = run{"▴ ", roleWarn}
@@ -316,4 +320,26 @@ func (m *Model) progressLines(l *model.Launch) []paneLine {
 		out = append(out, cutLine(run{m.text(p), roleText}))
 	}
 	return out
+}
+
+// hasTwin tells whether another item of the list reads the same although its environment differs: only whom each is started
+// for tells the two apart.
+func hasTwin(items []LaunchItem, i int) bool {
+	for j := range items {
+		if j != i && items[j].Name == items[i].Name && items[j].Command == items[i].Command && items[j].Host == items[i].Host {
+			return true
+		}
+	}
+	return false
+}
+
+// startedFor names the first harness, and how many more there are.
+func startedFor(harnesses []string) string {
+	switch len(harnesses) {
+	case 0:
+		return ""
+	case 1:
+		return "for " + harnesses[0]
+	}
+	return fmt.Sprintf("for %s and %d more", harnesses[0], len(harnesses)-1)
 }
