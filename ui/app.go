@@ -149,7 +149,8 @@ type Model struct {
 	waiting bool    // a shown cell waits for somebody
 	longest int     // width of the widest shown name with its tag, as far as the layout cares
 
-	changed map[model.CellKey]time.Time // until when a cell is marked
+	changed map[model.CellKey]time.Time         // until when a cell is marked
+	was     map[model.CellKey]*model.Definition // what a cell of the folder's files was before it was changed by somebody
 	lately  []event
 	toast   *toast
 
@@ -166,7 +167,7 @@ func New(o Options) *Model {
 		o.Log = func(string, ...any) {}
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	m := &Model{o: o, keys: newKeyTable(o.ReadOnly), ctx: ctx, stop: stop, changed: map[model.CellKey]time.Time{}, canvas: newCanvas(0, 0), prefs: o.Columns}
+	m := &Model{o: o, keys: newKeyTable(o.ReadOnly), ctx: ctx, stop: stop, changed: map[model.CellKey]time.Time{}, was: map[model.CellKey]*model.Definition{}, canvas: newCanvas(0, 0), prefs: o.Columns}
 	m.show(o.Snapshot)
 	return m
 }
@@ -298,6 +299,7 @@ func (m *Model) replace(s *model.Snapshot) tea.Cmd {
 	if before != nil && before.Project != s.Project { // another folder: nothing of it changed
 		m.cursor, m.top, m.first, m.view, m.zoom, m.paneFocus = position{}, 0, 0, viewGrid, zoomNone, false
 		clear(m.changed)
+		clear(m.was)
 		m.show(s)
 		m.addEvent(event{m.o.Now(), "·", roleDim, "looking at " + model.Clean(model.Tilde(s.Project, s.Home)), ""})
 		return nil
@@ -306,15 +308,34 @@ func (m *Model) replace(s *model.Snapshot) tea.Cmd {
 	now := m.o.Now()
 	m.show(s)
 	for _, k := range diff.Cells {
-		if m.showsOtherwise(cellOf(before, k), cellOf(s, k)) {
+		was, is := cellOf(before, k), cellOf(s, k)
+		if m.showsOtherwise(was, is) {
 			m.changed[k] = now.Add(changedFor)
 		}
+		m.keepOld(k, was, is)
 	}
 	m.remember(before, s, diff, now)
 	if len(diff.Cells) == 0 {
 		return nil
 	}
 	return m.wakeAt(now.Add(changedFor))
+}
+
+// keepOld remembers what an entry of the folder's files said before somebody changed it: a consent was given to that.
+func (m *Model) keepOld(k model.CellKey, was, is *model.Cell) {
+	if is == nil || is.Definition == nil || is.Scope != model.ScopeProject {
+		delete(m.was, k)
+		return
+	}
+	old := m.was[k]
+	if old == nil && was != nil && was.Scope == model.ScopeProject && was.Reason.Code != model.ReasonApprovalChanged {
+		old = was.Definition
+	}
+	if old == nil || old.Key() == is.Definition.Key() {
+		delete(m.was, k)
+		return
+	}
+	m.was[k] = old
 }
 
 // show puts a snapshot on the screen and keeps the cursor on the very cell that it was on.

@@ -75,6 +75,9 @@ func (m *Model) describeCell(line *model.Line, cell *model.Cell, col *model.Colu
 	if cell.Definition != nil {
 		add(part("runs", m.definitionLines(cell.Definition)...))
 	}
+	if lines := m.oldLines(cell); len(lines) > 0 {
+		add(part("was", lines...))
+	}
 	if lines := m.noteLines(cell); len(lines) > 0 {
 		add(part("note", lines...))
 	}
@@ -125,6 +128,23 @@ func (m *Model) definitionLines(d *model.Definition) []paneLine {
 		out = append(out, prose(secretRuns(m, "env  ", names)...))
 	}
 	return out
+}
+
+// oldLines say what an entry of the folder was before it changed, where that was seen; else, of a consent that does not fit
+// any more, that it is not known.
+func (m *Model) oldLines(cell *model.Cell) []paneLine {
+	old := m.was[model.CellKey{Harness: cell.Harness, Name: cell.Name}]
+	switch {
+	case old != nil:
+		lines := m.definitionLines(old)
+		if cell.Definition != nil && old.Display() == cell.Definition.Display() {
+			lines = append(lines, dimmed("what differs is not shown: a value, or the order of something"))
+		}
+		return lines
+	case cell.Reason.Code == model.ReasonApprovalChanged:
+		return []paneLine{dimmed("old text unknown, fingerprint differs")}
+	}
+	return nil
 }
 
 func secretRuns(m *Model, lead string, names []string) []run {

@@ -26,6 +26,8 @@ type dialog struct {
 
 	onYes   bool
 	offset  int
+	follows bool // the chosen row is kept on the screen; scrolling ends that
+	rowAt   int  // the line of the chosen row, as it was drawn last
 	seenEnd bool
 	quiet   time.Time // keys before this moment are dropped: the dialog was not asked for
 	latest  time.Time // but none after this
@@ -78,24 +80,27 @@ func (m *Model) dialogKey(k tea.KeyMsg) tea.Cmd {
 	case "tab", "shift+tab", "left", "right", "h", "l":
 		d.onYes = !d.onYes
 	case "j", "down":
-		if d.rows > 0 && d.row < d.rows {
-			d.row++
+		if d.row < d.rows {
+			d.row, d.follows = d.row+1, true
+		} else {
+			d.scrollBy(1)
 		}
-		d.offset++
 	case "k", "up":
-		if d.rows > 0 && d.row > 1 {
-			d.row--
+		if d.row > 1 && d.offset <= d.rowAt {
+			d.row, d.follows = d.row-1, true
+		} else {
+			d.scrollBy(-1)
 		}
-		d.offset--
 	case "pgdown", "ctrl+d":
-		d.offset += max(1, m.h/2)
+		d.scrollBy(max(1, m.h/2))
 	case "pgup", "ctrl+u":
-		d.offset -= max(1, m.h/2)
+		d.scrollBy(-max(1, m.h/2))
 	case "g", "home":
-		d.offset = 0
+		d.scrollBy(-d.offset)
 	case "G", "end":
-		d.offset = 1 << 20
+		d.scrollBy(1 << 20)
 	case " ":
+		d.follows = true
 		for _, l := range d.lines {
 			if l.row == d.row && l.flip != nil {
 				if l.flip() && d.refresh != nil {
@@ -112,11 +117,14 @@ func (m *Model) dialogKey(k tea.KeyMsg) tea.Cmd {
 	return nil
 }
 
+// scrollBy scrolls; the chosen row may leave the screen.
+func (d *dialog) scrollBy(lines int) { d.offset, d.follows = d.offset+lines, false }
+
 // agree does what was asked, if all of it was on the screen.
 func (m *Model) agree() tea.Cmd {
 	d := m.dialog
 	if !d.seenEnd {
-		d.offset = 1 << 20 // show the rest first
+		d.scrollBy(1 << 20) // show the rest first
 		return nil
 	}
 	m.dialog = nil
@@ -246,11 +254,9 @@ func (m *Model) drawLowDialog(c *canvas, d *dialog) {
 
 // scroll draws as many lines as there is room for, with the chosen row among them, and remembers whether the end was seen.
 func (d *dialog) scroll(c *canvas, lines [][]run, rowAt int, at clickZone, room, bar int) {
-	if rowAt >= 0 && rowAt < d.offset {
-		d.offset = rowAt
-	}
-	if rowAt >= d.offset+room {
-		d.offset = rowAt - room + 1
+	d.rowAt = rowAt
+	if d.follows && rowAt >= 0 {
+		d.offset = max(min(d.offset, rowAt), rowAt-room+1)
 	}
 	d.offset = max(0, min(d.offset, len(lines)-room))
 	for i := 0; i < room && d.offset+i < len(lines); i++ {
@@ -312,9 +318,9 @@ func (m *Model) dialogMouse(e tea.MouseMsg) tea.Cmd {
 	}
 	switch e.Button {
 	case tea.MouseButtonWheelDown:
-		d.offset++
+		d.scrollBy(1)
 	case tea.MouseButtonWheelUp:
-		d.offset--
+		d.scrollBy(-1)
 	case tea.MouseButtonLeft:
 		if now := m.o.Now(); now.Before(d.quiet) && now.Before(d.latest) {
 			return nil

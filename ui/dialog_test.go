@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -392,5 +393,60 @@ func TestLaunchThatChangedIsAskedAnew(t *testing.T) {
 	runKeys(m, "y")
 	if len(l.started) != 1 {
 		t.Fatal("it was not started")
+	}
+}
+
+// A plan that is taller than the window can be read to its end, and only then agreed to, also while one of its rows is
+// chosen.
+func TestTallPlanCanBeAgreedTo(t *testing.T) {
+	t.Parallel()
+	for _, keys := range [][]string{{"y", "y"}, {"G", "y"}, append(slices.Repeat([]string{"pgdown"}, 20), "y"), {"end", "k", "y"}} {
+		m, _, s := dialogModel(t, 100, 24)
+		item := s.plan.Items[0]
+		s.plan.Items = nil
+		var lines []DiffLine
+		for i := range 60 {
+			lines = append(lines, DiffLine{i + 1, '+', "line"})
+		}
+		for _, h := range []string{"claude", "codex", "gemini"} {
+			item.Cell.Harness = model.HarnessID(h)
+			item.Options = []SwitchOption{{Label: "every folder", Files: []FileDiff{{Path: "/home/ann/" + h, Added: 60, Lines: lines}}}}
+			s.plan.Items = append(s.plan.Items, item)
+		}
+		m.cursor = position{0, -1}
+		runKeys(m, " ")
+		m.View()
+		for _, k := range keys {
+			if len(s.applied) > 0 {
+				t.Fatalf("%q: it was agreed to before the end was seen", keys)
+			}
+			runKeys(m, k)
+			m.View()
+		}
+		if len(s.applied) != 1 {
+			t.Errorf("%q: it cannot be agreed to:\n%s", keys, m.View())
+		}
+	}
+
+	// The rows stay reachable: down to the last, on to the end, and back up again.
+	m, l, _ := dialogModel(t, 100, 24)
+	l.plan = LaunchPlan{}
+	for i := range 40 {
+		l.plan.Items = append(l.plan.Items, LaunchItem{Name: fmt.Sprintf("server%d", i), Command: "npx"})
+	}
+	runKeys(m, "X")
+	for range 45 {
+		runKeys(m, "j")
+		m.View()
+	}
+	if view := m.View(); !strings.Contains(view, "› ") || !strings.Contains(view, "server39") || m.dialog.row != 40 {
+		t.Errorf("row %d:\n%s", m.dialog.row, view)
+	}
+	for range 80 {
+		runKeys(m, "k")
+		m.View()
+	}
+	if view := m.View(); m.dialog.row != 1 || !strings.Contains(view, "server0 ") {
+		t.Errorf("row %d:\n%s", m.dialog.row, view)
 	}
 }

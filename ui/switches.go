@@ -295,6 +295,11 @@ func (m *Model) definitionFacts(d *dialog, cell *model.Cell) {
 	if cell.Reason.Code == model.ReasonApprovalChanged {
 		d.lines = append(d.lines, dialogLine{label: "changed    ", runs: []run{{m.text(cell.Reason.Text), roleWarn}}})
 	}
+	label := "was        "
+	for _, l := range m.oldLines(cell) {
+		d.lines = append(d.lines, dialogLine{label: label, runs: l.runs})
+		label = "           "
+	}
 	d.lines = append(d.lines, dialogLine{})
 }
 
@@ -483,7 +488,11 @@ func (m *Model) switched(r SwitchReport, in Intent, undo bool) tea.Cmd {
 		rs = []run{{"· ", roleDim}, {"there was nothing to write", roleText}}
 	}
 	if len(r.Missing) > 0 {
-		rs = append(rs, run{"   " + m.text(r.Missing[0]), roleWarn})
+		missing := run{"   " + m.text(r.Missing[0]), roleWarn}
+		if len(rs) > 2 && runsWidth(rs)+textWidth(missing.text) > m.w-4 {
+			rs = rs[:2] // what is missing counts for more than where it was written
+		}
+		rs = append(rs, missing)
 	} else if !undo && written > 0 {
 		rs = append(rs, run{"   ", roleText}, run{"u", roleAccent}, run{" undo", roleDim})
 	}

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -16,6 +18,7 @@ import (
 	"fusebox/loaders"
 	"fusebox/model"
 	"fusebox/ui"
+	"fusebox/watch/sessions"
 )
 
 // patience is how long a test waits for the screen: far longer than it should take, since no test measures time.
@@ -38,6 +41,7 @@ type scene struct {
 	t             *testing.T
 	home, project string
 	env           *loaders.Env
+	sessions      func() []sessions.Session // open sessions of harnesses; nil: they are not looked for
 }
 
 func newScene(t *testing.T) *scene {
@@ -99,7 +103,19 @@ type screen struct {
 	done   chan struct{}
 	frame  string
 	frames int // frames that differ from the one before
+
+	edited string // what e opened last, as path:line
+	copied string // what was copied, all of it
+	log    strings.Builder
 }
+
+// noEditor is an editor that nobody runs.
+type noEditor struct{}
+
+func (noEditor) Run() error          { return nil }
+func (noEditor) SetStdin(io.Reader)  {}
+func (noEditor) SetStdout(io.Writer) {}
+func (noEditor) SetStderr(io.Writer) {}
 
 // open starts the panel on a scene, in a window of 120 by 35, without colour.
 func (s *scene) open(harnesses ...string) *screen {
@@ -108,16 +124,32 @@ func (s *scene) open(harnesses ...string) *screen {
 	if unknown != "" {
 		s.t.Fatalf("no harness %s", unknown)
 	}
-	source := &recorded{live: newLive(&session{env: s.env, loader: loaders.NewLoader(s.env, picked)}, newLauncher(s.env, picked, time.Second), newReloads(s.env, picked, true))}
+	p := &screen{t: s.t, msgs: make(chan tea.Msg), done: make(chan struct{})}
+	log := newLogger(&p.log, s.env.Now)
+	reloads := newReloads(s.env, picked, true)
+	if s.sessions != nil {
+		reloads.find = func(context.Context, []sessions.Program) ([]sessions.Session, error) { return s.sessions(), nil }
+	}
+	source := &recorded{live: newLive(&session{env: s.env, loader: loaders.NewLoader(s.env, picked), log: log}, newLauncher(s.env, picked, patience), reloads)}
+	source.current.Load().switcher = newSwitcher(s.env, picked, log, source.shown.Load)
 	source.snapshot.Store(source.last)
-	p := &screen{t: s.t, source: source, msgs: make(chan tea.Msg), done: make(chan struct{})}
+	p.source = source
 	s.t.Cleanup(func() {
 		close(p.done)
 		if err := source.Close(); err != nil {
 			s.t.Error(err)
 		}
 	})
-	p.model = ui.New(ui.Options{Snapshot: source.last, Source: source, Theme: ui.ThemeMono})
+	p.model = ui.New(ui.Options{Snapshot: source.last, Source: source, Theme: ui.ThemeMono, Launcher: currentLauncher{source.live}, Switcher: currentSwitcher{source.live},
+		Log: log.printf,
+		Editor: func(path string, line, _ int) tea.ExecCommand {
+			p.edited = fmt.Sprintf("%s:%d", path, line)
+			return noEditor{}
+		},
+		Copy: func(text string) (string, error) {
+			p.copied += text + "\n"
+			return "copied", nil
+		}})
 	p.start(p.model.Init())
 	p.take(tea.WindowSizeMsg{Width: 120, Height: 35})
 	return p

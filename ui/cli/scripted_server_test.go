@@ -141,7 +141,11 @@ func (s *serverScript) serve() {
 				fmt.Fprintln(os.Stderr, s.Needs+" is not set")
 				os.Exit(3)
 			}
-			answer(m.ID, `{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"prompts":{}},"serverInfo":{"name":`+text("scripted "+strings.ReplaceAll(echo, "\n", " "))+`,"version":"1"}}`)
+			capabilities := `{"tools":{}}`
+			if echo != "" {
+				capabilities = `{"tools":{},"prompts":{}}`
+			}
+			answer(m.ID, `{"protocolVersion":"2025-06-18","capabilities":`+capabilities+`,"serverInfo":{"name":`+text("scripted "+strings.ReplaceAll(echo, "\n", " "))+`,"version":"1"}}`)
 		case "tools/list":
 			var tools []string
 			for _, t := range s.Tools {
@@ -198,7 +202,7 @@ func (s *scene) server(name string, script serverScript) serverOfTest {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return serverOfTest{command: self, env: map[string]string{scriptVariable: path}}
+	return serverOfTest{command: self, args: []string{name}, env: map[string]string{scriptVariable: path}}
 }
 
 // gate is a file that servers wait for.
@@ -269,11 +273,7 @@ func (d serverOfTest) with(name, value string) serverOfTest {
 
 // json is the entry of harnesses that have mcpServers; more are further keys, each with a comma before it.
 func (d serverOfTest) json(more ...string) string {
-	args := d.args
-	if args == nil {
-		args = []string{}
-	}
-	a, _ := json.Marshal(args)
+	a, _ := json.Marshal(d.args)
 	e, _ := json.Marshal(d.env)
 	return `{"command": ` + jsonText(d.command) + `, "args": ` + string(a) + `, "env": ` + string(e) + strings.Join(more, "") + `}`
 }
@@ -289,10 +289,8 @@ func (d serverOfTest) openCode() string {
 func (d serverOfTest) toml(name string, more ...string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[mcp_servers.%s]\ncommand = %s\n", name, jsonText(d.command))
-	if d.args != nil {
-		a, _ := json.Marshal(d.args)
-		fmt.Fprintf(&b, "args = %s\n", a)
-	}
+	a, _ := json.Marshal(d.args)
+	fmt.Fprintf(&b, "args = %s\n", a)
 	for _, line := range more {
 		b.WriteString(line + "\n")
 	}

@@ -410,7 +410,10 @@ func (w *written) report(s *switcher) ui.SwitchReport {
 		out.Done = append(out.Done, ui.SwitchDone{What: text(c.outcomeWords(after)), Where: text(strings.Join(where, "; "))})
 		out.Changed = append(out.Changed, c.key)
 		if m := c.missing(after); m != "" {
-			out.Missing = append(out.Missing, text(fmt.Sprintf("%s in %s: %s", tableName(c.key.Name), c.harness.Title, m)))
+			if len(w.todo) > 1 {
+				m = fmt.Sprintf("%s in %s: %s", tableName(c.key.Name), c.harness.Title, m)
+			}
+			out.Missing = append(out.Missing, text(m))
 		}
 	}
 	if w.applied.Err != nil {
