@@ -60,9 +60,12 @@ func MakePlan(edits []Edit) (*Plan, error) {
 // Empty tells whether nothing would be written.
 func (p *Plan) Empty() bool { return p == nil || len(p.files) == 0 }
 
-// Paths returns the files that change, as they are named.
+// Paths returns the files that change, as they are named; none for a nil plan, of what is so already.
 func (p *Plan) Paths() []string {
 	var out []string
+	if p == nil {
+		return nil
+	}
 	for _, f := range p.files {
 		out = append(out, f.before.Path)
 	}

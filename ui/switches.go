@@ -489,7 +489,7 @@ func (m *Model) switched(r SwitchReport, in Intent, undo bool) tea.Cmd {
 	}
 	if len(r.Missing) > 0 {
 		missing := run{"   " + m.text(r.Missing[0]), roleWarn}
-		if len(rs) > 2 && runsWidth(rs)+textWidth(missing.text) > m.w-4 {
+		if written > 0 && len(rs) > 2 && runsWidth(rs)+textWidth(missing.text) > m.w-4 {
 			rs = rs[:2] // what is missing counts for more than where it was written
 		}
 		rs = append(rs, missing)

@@ -80,19 +80,12 @@ func launchable(s *model.Snapshot, env *loaders.Env, o launchOptions) (keys []mo
 		}
 	}
 	if remote > 0 {
-		left = append(left, fmt.Sprintf("left out: %s that are remote: --remote reaches them", cells(remote)))
+		left = append(left, fmt.Sprintf("left out: %d remote: --remote reaches them", remote))
 	}
 	if unapproved > 0 {
-		left = append(left, fmt.Sprintf("left out: %s that wait for consent, or are not approved outside this folder: --include-unapproved starts them", cells(unapproved)))
+		left = append(left, fmt.Sprintf("left out: %d not approved, or not outside of this folder: --include-unapproved starts them", unapproved))
 	}
 	return keys, left
-}
-
-func cells(n int) string {
-	if n == 1 {
-		return "1 cell"
-	}
-	return fmt.Sprintf("%d cells", n)
 }
 
 // consentedOutside tells whether the user's consent to a server of the folder is recorded where the folder cannot write it.

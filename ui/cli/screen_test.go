@@ -244,7 +244,7 @@ func (p *screen) waitUntil(what string, ok func(frame string) bool) time.Duratio
 		case msg := <-p.msgs:
 			p.take(msg)
 		case <-limit.C:
-			p.t.Fatalf("the screen never shows %q; it shows\n%s", what, p.frame)
+			p.t.Fatalf("the screen never shows %q; it shows\n%s\nlog:\n%s", what, p.frame, p.log.String())
 		}
 	}
 	return time.Since(start)
