@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +22,11 @@ func newReport(s *model.Snapshot, redactor *model.Redactor) string {
 	r := &report{s: s, redactor: redactor}
 	r.line("# MCP servers in %s", r.path(s.Project))
 	r.line("")
-	r.line("Read by fusebox on %s. Nothing was started; `~` is the home folder.", s.At.UTC().Format(time.RFC3339))
+	started := "Nothing was started"
+	if r.launched() {
+		started = "Servers were started to see what they offer"
+	}
+	r.line("Read by fusebox on %s. %s; `~` is the home folder.", s.At.UTC().Format(time.RFC3339), started)
 	shown := r.shown()
 	r.overview(shown)
 	r.sameAndDifferent()
@@ -34,6 +39,13 @@ func newReport(s *model.Snapshot, redactor *model.Redactor) string {
 
 func (r *report) line(format string, args ...any) {
 	fmt.Fprintf(r, format+"\n", args...)
+}
+
+// launched tells whether some cell was started.
+func (r *report) launched() bool {
+	return slices.ContainsFunc(r.s.Columns, func(col *model.Column) bool {
+		return slices.ContainsFunc(col.Cells, func(c *model.Cell) bool { return c.Observation != nil })
+	})
 }
 
 // shown are the harnesses that are on this machine; all of them where none is.

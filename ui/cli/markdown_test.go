@@ -118,9 +118,20 @@ func TestReportOfNothing(t *testing.T) {
 		Files: []model.File{{Path: "/f", Status: model.FileAbsent}}}
 	s := model.NewSnapshot(1, "/p", "/home/ann", time.Unix(1e9, 0), []*model.Column{absent})
 	report := newReport(s, nil)
-	for _, want := range []string{"No MCP server is configured", "0 of 0 servers load", "1 more file that would count does not exist."} {
+	for _, want := range []string{"Nothing was started", "No MCP server is configured", "0 of 0 servers load", "1 more file that would count does not exist."} {
 		if !strings.Contains(report, want) {
 			t.Errorf("%q is not in\n%s", want, report)
 		}
+	}
+}
+
+func TestReportAfterALaunch(t *testing.T) {
+	t.Parallel()
+	seen := &model.Cell{Harness: "one", Entry: model.Entry{Name: "a"}, Decision: model.DecisionLoads, Observation: &model.Observation{Outcome: model.OutcomeOK},
+		Tools: &model.ToolList{Listed: 3, Offered: 2, Tokens: 70}}
+	s := model.NewSnapshot(1, "/p", "/home/ann", time.Unix(1e9, 0), []*model.Column{{Harness: model.Harness{ID: "one", Title: "One"}, Present: true, Cells: []*model.Cell{seen}}})
+	report := newReport(s, nil)
+	if !strings.Contains(report, "Servers were started") || strings.Contains(report, "Nothing was started") || !strings.Contains(report, "tools: 2 of 3 offered, about 70 tokens") {
+		t.Error(report)
 	}
 }

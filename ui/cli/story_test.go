@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -55,6 +57,25 @@ func TestStory3ACommitChangedMyFile(t *testing.T) {
 	}
 	p.keys("n")
 	p.shows("docs *○", "new in Claude Code ? needs approval")
+}
+
+// TestStory3AnApprovalByFingerprintEnds: where the harness keeps a fingerprint of what was approved, the changed entry waits
+// again, and says so.
+func TestStory3AnApprovalByFingerprintEnds(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	const entry = `{"command":"docs-server"}`
+	fingerprint := fmt.Sprintf("%x", sha256.Sum256([]byte(entry)))
+	s.write("~/.qwen/mcpApprovals.json", `{`+jsonText(s.project)+`: {"docs": {"hash": "`+fingerprint+`", "status": "approved"}}}`)
+	s.write(".mcp.json", `{"mcpServers": {"docs": `+entry+`}}`)
+	p := s.open("qwen")
+	p.shows("1 of 1", "docs in Qwen Code ○ would load")
+
+	s.write(".mcp.json", `{"mcpServers": {"docs": {"command": "other-server"}}}`)
+	p.waitFor("▌ docs [? changed", "0 of 1", "? 1 waiting", "runs other-server")
+
+	s.write(".mcp.json", `{"mcpServers": {"docs": `+entry+`}}`)
+	p.waitFor("1 of 1", "docs in Qwen Code ○ would load")
 }
 
 // TestStory4IBrokeMyConfig: while a file is broken its column keeps the last good cells, marked stale, and says file, line and
