@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -105,6 +106,7 @@ type screen struct {
 	frames int // frames that differ from the one before
 
 	edited string // what e opened last, as path:line
+	mu     sync.Mutex
 	copied string // what was copied, all of it
 	log    strings.Builder
 }
@@ -147,6 +149,8 @@ func (s *scene) open(harnesses ...string) *screen {
 			return noEditor{}
 		},
 		Copy: func(text string) (string, error) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
 			p.copied += text + "\n"
 			return "copied", nil
 		}})

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,7 +30,7 @@ type serverScript struct {
 	Stubborn   bool   // its input and TERM do not end it
 	Flood      bool   // it never stops writing to stdout and stderr
 	Tools      []toolScript
-	Echo       string // a file with a text on each line; all of them are shown wherever a server can put text
+	Echo       []string // its arguments and the values of these variables are shown wherever a server can put text
 }
 
 type toolScript struct{ Name, Description string }
@@ -67,7 +68,7 @@ func playScript(path string) {
 		}
 	}
 	if s.Stderr != "" {
-		fmt.Fprintln(os.Stderr, s.Stderr)
+		fmt.Fprintln(os.Stderr, s.Stderr, strings.Join(knownTo(os.Args[2:], s.Echo), " "))
 	}
 	if s.Exit != 0 {
 		os.Exit(s.Exit)
@@ -95,14 +96,34 @@ func playScript(path string) {
 	}
 }
 
+// knownTo is what a server can say of what it was given: whole, and taken apart as programs do. Nothing is known to one that
+// is to echo no variable.
+func knownTo(args, names []string) (out []string) {
+	if len(names) == 0 {
+		return nil
+	}
+	for _, arg := range args {
+		out = append(append(out, arg), strings.Fields(arg)...)
+		if _, value, ok := strings.Cut(arg, "="); ok {
+			out = append(out, value)
+		}
+		if u, err := url.Parse(arg); err == nil && u.Host != "" {
+			password, _ := u.User.Password()
+			out = append(append(out, password, u.RawQuery, u.Query().Get("k")), strings.Split(u.Path, "/")...)
+		}
+	}
+	for _, name := range names {
+		if value, set := os.LookupEnv(name); set {
+			out = append(append(out, name+"="+strings.ReplaceAll(value, "\n", " ")), strings.Split(value, "\n")...)
+		}
+	}
+	return out
+}
+
 func (s *serverScript) serve() {
 	echo := ""
-	if s.Echo != "" {
-		data, err := os.ReadFile(s.Echo)
-		if err != nil {
-			os.Exit(73)
-		}
-		echo = strings.TrimRight(string(data), "\n")
+	if len(s.Echo) > 0 {
+		echo = strings.Join(knownTo(os.Args[2:], s.Echo), "\n")
 		for _, line := range strings.Split(echo, "\n") {
 			fmt.Fprintln(os.Stderr, "stderr", line)
 			fmt.Println("noise", line)
