@@ -39,13 +39,13 @@ func jsonText(s string) string {
 
 // scene is a home with a project in it, in folders of its own.
 type scene struct {
-	t             *testing.T
+	t             testing.TB
 	home, project string
 	env           *loaders.Env
 	sessions      func() []sessions.Session // open sessions of harnesses; nil: they are not looked for
 }
 
-func newScene(t *testing.T) *scene {
+func newScene(t testing.TB) *scene {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -97,7 +97,7 @@ func (r *recorded) Wait(ctx context.Context) (ui.Change, bool) {
 
 // screen is the panel without a terminal: messages in, frames out. Commands run as Bubble Tea runs them.
 type screen struct {
-	t      *testing.T
+	t      testing.TB
 	model  tea.Model
 	source *recorded
 	msgs   chan tea.Msg

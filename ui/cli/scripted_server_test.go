@@ -266,7 +266,7 @@ func (s *scene) waitForStarts(n int) (pids []int) {
 }
 
 // eventually waits for something, far longer than it should take.
-func eventually(t *testing.T, what string, ok func() bool) {
+func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !ok(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
