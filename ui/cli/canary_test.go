@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +25,9 @@ import (
 type canaries struct {
 	secrets []string
 	plain   []string // values of variables: they look like words
+
+	made    int // how many canaries the probes were made of
+	byProbe map[string]string
 }
 
 // next returns a new long random text without characters that a file format or a URL would escape.
@@ -61,19 +65,34 @@ func (c *canaries) fill(template string) string {
 	}
 }
 
+// probeLength is how much of a canary gives it away, in bytes.
+const probeLength = 10
+
+// probes are the beginnings and ends of all forms of the canaries, with what they belong to.
+func (c *canaries) probes() map[string]string {
+	if known := len(c.secrets) + len(c.plain); c.made != known {
+		c.made, c.byProbe = known, map[string]string{}
+		for _, s := range slices.Concat(c.secrets, c.plain) {
+			forms := []string{s, url.QueryEscape(s), url.PathEscape(s)}
+			for _, e := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
+				forms = append(forms, e.EncodeToString([]byte(s)))
+			}
+			for _, form := range forms {
+				c.byProbe[form[:probeLength]] = s + " as " + form
+				c.byProbe[form[len(form)-probeLength:]] = s + " as " + form
+			}
+		}
+	}
+	return c.byProbe
+}
+
 // found returns the canaries that a text holds, in clear or encoded, whole or in part.
 func (c *canaries) found(text string) []string {
+	probes := c.probes()
 	var out []string
-	for _, s := range append(c.secrets, c.plain...) {
-		forms := []string{s, url.QueryEscape(s), url.PathEscape(s), s[:10], s[len(s)-10:]}
-		for _, e := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
-			forms = append(forms, e.EncodeToString([]byte(s)))
-		}
-		for _, form := range forms {
-			if strings.Contains(text, form) {
-				out = append(out, s+" as "+form)
-				break
-			}
+	for i := 0; i+probeLength <= len(text); i++ {
+		if what, ok := probes[text[i:i+probeLength]]; ok && !slices.Contains(out, what) {
+			out = append(out, what)
 		}
 	}
 	return out

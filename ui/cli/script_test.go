@@ -2,9 +2,11 @@ package cli
 
 import (
 	"errors"
+	"flag"
 	"os"
 	"os/exec"
 	"regexp"
+	"runtime"
 	"strconv"
 	"syscall"
 	"testing"
@@ -16,6 +18,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	// Most tests of this package wait for the watcher and compute little. A -parallel on the command line wins.
+	if err := flag.Set("test.parallel", strconv.Itoa(max(8, runtime.GOMAXPROCS(0)))); err != nil {
+		panic(err)
+	}
 	if playing() {
 		return
 	}
