@@ -139,6 +139,9 @@ func (c *codex) resolve() Result {
 	c.decideTrust()
 	c.checkTopLevel()
 	res.Cells = c.cells()
+	if i := slices.IndexFunc(c.layers, func(l *codexLayer) bool { return l.project && l.trust.trusted }); i >= 0 {
+		consentOfFolder(res.Cells, c.layers[i].trust.at)
+	}
 	c.wrongTables()
 	c.strayFiles()
 	res.Broken, res.Notes = c.broken, c.notes

@@ -103,6 +103,11 @@ func (c *copilot) resolve() Result {
 	workspace := c.workspaceEntries()
 	c.readSettings()
 	cells := c.cells(workspace, user)
+	if c.env.Var("COPILOT_ALLOW_ALL") == "true" {
+		consentOfFolder(cells, model.Location{Path: "$COPILOT_ALLOW_ALL", Line: 1})
+	} else {
+		consentOfFolder(cells, c.trustLocation())
+	}
 	c.strayFiles()
 	waits := slices.ContainsFunc(cells, func(x *model.Cell) bool { return x.Decision == model.DecisionWaits })
 	return Result{Cells: cells, Notes: c.notes, Broken: c.broken, Present: c.r.Exists(c.dir), Untrusted: waits && !c.trusted(c.start)}

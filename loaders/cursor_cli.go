@@ -501,6 +501,9 @@ func (c *cursorResolve) cell(project, user *cursorCandidate) *model.Cell {
 	out.Replaces, out.Pending = replaces, pending
 	c.applySwitches(out)
 	out.Capabilities = c.capabilities(out)
+	if winner == project && decision == model.DecisionLoads {
+		consentOfFolder([]*model.Cell{out}, c.approvals.lines[project.made.approvalKey])
+	}
 	return out
 }
 

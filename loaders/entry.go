@@ -124,6 +124,17 @@ func cell(e model.Entry, d model.Decision, reason model.Reason) *model.Cell {
 	return &model.Cell{Entry: e, Decision: d, Reason: reason}
 }
 
+// consentOfFolder notes where the consent is recorded that lets a harness load what files of the folder declare, wholly or
+// in part.
+func consentOfFolder(cells []*model.Cell, at model.Location) {
+	for _, c := range cells {
+		ofFolder := c.Scope == model.ScopeProject || slices.ContainsFunc(c.Replaces, func(r model.Replaced) bool { return r.Merged && r.Scope == model.ScopeProject })
+		if ofFolder && c.Decision == model.DecisionLoads && c.Consent.IsZero() {
+			c.Consent = at
+		}
+	}
+}
+
 // typeWord names the kind of a JSON value for a message.
 func typeWord(v jsonc.Value) string {
 	switch v.Kind() {

@@ -140,6 +140,9 @@ func (g *gemini) resolve() Result {
 	g.readEnablement()
 	g.readLists()
 	cells := g.cells()
+	if g.trust.trusted && !g.trust.off { // where nobody asks, nobody consented
+		consentOfFolder(cells, g.trust.at)
+	}
 	g.strayFiles()
 	g.layerNotes()
 	res.Cells, res.Notes, res.Broken = cells, g.notes, g.broken

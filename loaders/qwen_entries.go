@@ -482,6 +482,9 @@ func (q *qwen) consent(e *qwenEntry, out *model.Cell) {
 	if asks {
 		decision, reason, findings = q.approval(e)
 	}
+	if asks && decision == model.DecisionLoads {
+		_, _, out.Consent, _ = q.record(e.Name)
+	}
 	opened := q.gate.open && decision != model.DecisionLoads
 	if opened {
 		decision, reason = model.DecisionLoads, model.Reason{}

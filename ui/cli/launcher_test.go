@@ -540,8 +540,8 @@ func TestPlanShowsNoValue(t *testing.T) {
 	}
 }
 
-// An entry of one's own that a file of the folder changes is the folder's too: it is asked for, and list --launch leaves it
-// out.
+// An entry of one's own that a file of the folder changes is the folder's too: it is asked for, and list --launch starts it
+// only where the trust is recorded elsewhere.
 func TestMergedEntryIsOfTheRepository(t *testing.T) {
 	t.Parallel()
 	s := newLaunchScene(t)
@@ -555,8 +555,64 @@ func TestMergedEntryIsOfTheRepository(t *testing.T) {
 	if p := s.launcher.Plan(cellKeys("codex/own"), true); p.Ask {
 		t.Error("one's own is asked for")
 	}
-	keys, _ := launchable(s.shown, s.env, launchOptions{launch: true})
-	if fmt.Sprint(keys) != "[{codex own}]" {
+	if keys, _ := launchable(s.shown, s.env, launchOptions{launch: true}); fmt.Sprint(keys) != "[{codex docs} {codex own}]" {
 		t.Errorf("list --launch starts %v", keys)
+	}
+	col := *s.shown.Column("codex")
+	col.Cells = slices.Clone(col.Cells)
+	for i, c := range col.Cells {
+		without := *c
+		without.Consent = model.Location{Path: s.path(".codex/config.toml"), Line: 1}
+		col.Cells[i] = &without
+	}
+	other := model.NewSnapshot(3, s.project, s.home, s.env.Now(), []*model.Column{&col})
+	if keys, _ := launchable(other, s.env, launchOptions{launch: true}); fmt.Sprint(keys) != "[{codex own}]" {
+		t.Errorf("with a consent in the folder list --launch starts %v", keys)
+	}
+}
+
+// list --launch starts what a file of the folder declares only where the user's consent is recorded outside of the folder;
+// what loads since nobody asks is left out.
+func TestConsentOutsideTheFolder(t *testing.T) {
+	t.Parallel()
+	entry := `{"mcpServers": {"docs": {"command": "docs-server"}}}`
+	for _, test := range []struct {
+		harness, file, text string
+		consent             string // a file that gives it, and its text; "" when it is given as the panel does
+		trust               string
+	}{
+		{"claude-code", ".mcp.json", entry, "", ""},
+		{"codex", ".codex/config.toml", "[mcp_servers.docs]\ncommand = \"docs-server\"\n", "~/.codex/config.toml", "[projects.@]\ntrust_level = \"trusted\"\n"},
+		{"gemini", ".gemini/settings.json", entry, "~/.gemini/trustedFolders.json", `{@: "TRUST_FOLDER"}`},
+		{"copilot", ".mcp.json", entry, "~/.copilot/config.json", `{"trustedFolders": [@]}`},
+		{"cursor-cli", ".cursor/mcp.json", entry, "", ""},
+		{"qwen", ".mcp.json", entry, "", ""},
+		{"opencode", "opencode.json", `{"mcp": {"docs": {"type": "local", "command": ["docs-server"]}}}`, "~/.unused", ""}, // asks nobody
+	} {
+		t.Run(test.harness, func(t *testing.T) {
+			t.Parallel()
+			s := newLaunchScene(t)
+			s.write("~/.claude.json", `{"projects": {`+jsonText(s.project)+`: {"hasTrustDialogAccepted": true}}}`)
+			s.write(test.file, test.text)
+			s.start(test.harness)
+			if keys, _ := launchable(s.shown, s.env, launchOptions{launch: true}); len(keys) > 0 {
+				t.Fatal("it is started without a consent")
+			}
+			if test.consent != "" {
+				s.write(test.consent, strings.ReplaceAll(test.trust, "@", jsonText(s.project)))
+			} else {
+				w := s.switcher()
+				if r := w.Apply(w.Plan(ui.Intent{Kind: ui.IntentApprove, Cells: cellKeys(test.harness + "/docs")})); len(r.Done) != 1 {
+					t.Fatalf("not approved: %+v", r)
+				}
+			}
+			s.reread()
+			keys, _ := launchable(s.shown, s.env, launchOptions{launch: true})
+			c := s.cell(test.harness + "/docs")
+			inside := loaders.Within(c.Consent.Path, s.project)
+			if started := len(keys) == 1; started != (!c.Consent.IsZero() && !inside) || started != (test.harness != "opencode" && test.harness != "claude-code") || c.Decision != model.DecisionLoads {
+				t.Errorf("it is %s, its consent is at %+v, started: %t", c.State(), c.Consent, started)
+			}
+		})
 	}
 }
