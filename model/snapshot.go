@@ -106,45 +106,56 @@ type Snapshot struct {
 // NewSnapshot joins the columns into servers and lines. The columns must not be changed afterwards.
 func NewSnapshot(generation int, project, home string, at time.Time, columns []*Column) *Snapshot {
 	s := &Snapshot{Generation: generation, Project: project, Home: home, At: at, Columns: columns}
-	s.makeServers()
+	columnOf := s.makeServers()
 	s.linkSameServers()
-	s.makeLines()
+	s.makeLines(columnOf)
 	return s
 }
 
-// makeServers merges the columns, each sorted by name, name by name.
-func (s *Snapshot) makeServers() {
+// makeServers merges the columns, each sorted by name, name by name. It returns the index of the column of every cell, in the
+// order of the servers and their cells.
+func (s *Snapshot) makeServers() (columnOf []int32) {
+	type rest struct { // of a column what is not merged yet; never empty
+		column int32
+		cells  []*Cell
+	}
+	left := make([]rest, 0, len(s.Columns))
 	total := 0
-	rest := make([][]*Cell, len(s.Columns)) // of each column what is not merged yet
 	for i, col := range s.Columns {
-		rest[i] = col.Cells
-		total += len(col.Cells)
+		if len(col.Cells) > 0 {
+			left = append(left, rest{int32(i), col.Cells})
+			total += len(col.Cells)
+		}
 	}
 	servers := make([]Server, 0, total)
 	cells := make([]*Cell, 0, total)
+	columnOf = make([]int32, 0, total)
 	definitions := make([]*Definition, 0, total)
-	for {
-		var name string
-		some := false
-		for _, r := range rest {
-			if len(r) > 0 && (!some || r[0].Name != name && CompareNames(r[0].Name, name) < 0) {
-				name, some = r[0].Name, true
+	for len(left) > 0 {
+		name := left[0].cells[0].Name
+		for i := 1; i < len(left); i++ {
+			if n := left[i].cells[0].Name; n != name && CompareNames(n, name) < 0 {
+				name = n
 			}
-		}
-		if !some {
-			break
 		}
 		srv := Server{Name: name, Definitions: definitions[len(definitions):]}
 		first := len(cells)
-		for i := range rest {
-			for len(rest[i]) > 0 && rest[i][0].Name == name {
-				cell := rest[i][0]
-				rest[i] = rest[i][1:]
+		emptied := false
+		for i := range left {
+			r := &left[i]
+			for len(r.cells) > 0 && r.cells[0].Name == name {
+				cell := r.cells[0]
+				r.cells = r.cells[1:]
 				cells = append(cells, cell)
+				columnOf = append(columnOf, r.column)
 				if cell.Definition != nil && srv.definitionIndex(cell.Definition) < 0 {
 					srv.Definitions = append(srv.Definitions, cell.Definition)
 				}
 			}
+			emptied = emptied || len(r.cells) == 0
+		}
+		if emptied {
+			left = slices.DeleteFunc(left, func(r rest) bool { return len(r.cells) == 0 })
 		}
 		srv.Cells = slices.Clip(cells[first:])
 		definitions = definitions[:len(definitions)+len(srv.Definitions)]
@@ -155,6 +166,7 @@ func (s *Snapshot) makeServers() {
 	for i := range servers {
 		s.Servers[i] = &servers[i]
 	}
+	return columnOf
 }
 
 // CompareNames orders server names: ASCII letters without regard to case first, then the exact text.
@@ -229,7 +241,7 @@ func (s *Snapshot) linkSameServers() {
 	}
 }
 
-func (s *Snapshot) makeLines() {
+func (s *Snapshot) makeLines(columnOf []int32) {
 	n := 0
 	for _, srv := range s.Servers {
 		n += max(1, len(srv.Definitions))
@@ -237,10 +249,6 @@ func (s *Snapshot) makeLines() {
 	s.Lines = make([]Line, 0, n)
 	width := len(s.Columns)
 	backing := make([]*Cell, n*width)
-	at := make(map[HarnessID]int, width)
-	for i, col := range s.Columns {
-		at[col.ID] = i
-	}
 	for _, srv := range s.Servers {
 		start := len(s.Lines)
 		var labels []string
@@ -258,12 +266,13 @@ func (s *Snapshot) makeLines() {
 			s.Lines = append(s.Lines, line)
 		}
 		for _, cell := range srv.Cells {
+			col := columnOf[0]
+			columnOf = columnOf[1:]
 			i := 0
 			if cell.Definition != nil && len(srv.Definitions) > 1 {
 				i = max(0, srv.definitionIndex(cell.Definition))
 			}
 			// Two cells of one harness under one name: the later keeps a free line if there is one.
-			col := at[cell.Harness]
 			for j := i; j < len(s.Lines)-start; j++ {
 				if s.Lines[start+j].Cells[col] == nil {
 					i = j

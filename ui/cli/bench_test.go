@@ -108,40 +108,48 @@ func (m *cpuMeter) off() {
 
 func (m *cpuMeter) report() { m.b.ReportMetric(float64(m.total)/float64(m.rounds), "cpu-ns/op") }
 
-// BenchmarkReload is what a changed file costs, from its path to the new snapshot and what differs in it.
+// BenchmarkReload is what a changed file costs, from its path to the new snapshot and what differs in it: with five harnesses
+// and with all, of which some read the big file as well.
 func BenchmarkReload(b *testing.B) {
-	for _, n := range []int{10, 10_000} {
-		for _, change := range []string{"small", "other", "big"} {
-			b.Run(fmt.Sprintf("servers=%d/file=%s", n, change), func(b *testing.B) {
-				s := newBenchScene(b, n)
-				loader := loaders.NewLoader(s.env, loaders.All())
-				last := loader.Load()
-				b.ReportAllocs()
-				meter := cpuMeter{b: b}
-				for i := 1; b.Loop(); i++ {
-					b.StopTimer()
-					var path string
-					switch change {
-					case "small":
-						path = s.small(i)
-					case "other":
-						path = s.other(i)
-					default:
-						path = s.big(n, i)
-					}
-					meter.on()
-					snapshot, _ := loader.Reload([]string{path})
-					if d := model.Diff(last, snapshot); len(d.Cells) == 0 {
-						b.Fatal("no cell changed")
-					}
-					last = snapshot
-					meter.off()
-					b.StartTimer()
-				}
-				meter.report()
-			})
+	five, _ := loaders.Select(loaders.All(), []string{"claude-code", "codex", "gemini", "cursor-cli", "opencode"})
+	for _, harnesses := range [][]loaders.Harness{five, loaders.All()} {
+		for _, n := range []int{10, 10_000} {
+			for _, change := range []string{"small", "other", "big"} {
+				b.Run(fmt.Sprintf("harnesses=%d/servers=%d/file=%s", len(harnesses), n, change), func(b *testing.B) {
+					benchmarkReload(b, harnesses, n, change)
+				})
+			}
 		}
 	}
+}
+
+func benchmarkReload(b *testing.B, harnesses []loaders.Harness, n int, change string) {
+	s := newBenchScene(b, n)
+	loader := loaders.NewLoader(s.env, harnesses)
+	last := loader.Load()
+	b.ReportAllocs()
+	meter := cpuMeter{b: b}
+	for i := 1; b.Loop(); i++ {
+		b.StopTimer()
+		var path string
+		switch change {
+		case "small":
+			path = s.small(i)
+		case "other":
+			path = s.other(i)
+		default:
+			path = s.big(n, i)
+		}
+		meter.on()
+		snapshot, _ := loader.Reload([]string{path})
+		if d := model.Diff(last, snapshot); len(d.Cells) == 0 {
+			b.Fatal("no cell changed")
+		}
+		last = snapshot
+		meter.off()
+		b.StartTimer()
+	}
+	meter.report()
 }
 
 // BenchmarkRewriteThatChangesNothing is what a rewrite of a main file of 5 MB costs when nothing of it is about servers:
