@@ -451,7 +451,7 @@ func (l *launcher) settle(j *job, a *answer) {
 		n = len(j.steps)
 	}
 	for _, s := range j.steps[:n] {
-		if stopped := j.ctx.Err() != nil && a.result.Observation.Outcome == model.OutcomeError; !stopped && a.result.Observation.Outcome != model.OutcomeUnknown {
+		if a.result.Observation.Outcome != model.OutcomeUnknown { // it was stopped: what was known stays
 			l.answers[s.key] = a
 		}
 		delete(l.running, s.key)

@@ -68,7 +68,7 @@ func playScript(path string) {
 		}
 	}
 	if s.Stderr != "" {
-		fmt.Fprintln(os.Stderr, s.Stderr, strings.Join(knownTo(os.Args[2:], s.Echo), " "))
+		fmt.Fprintln(os.Stderr, strings.Join(append([]string{s.Stderr}, knownTo(os.Args[2:], s.Echo)...), " "))
 	}
 	if s.Exit != 0 {
 		os.Exit(s.Exit)
