@@ -30,9 +30,17 @@ type look struct {
 	files   map[string]fileSeen
 }
 
-type fileSeen struct{ good, empty bool }
+// fileSeen is in which of the ways that matter here a file was.
+type fileSeen int
 
-// SettleTime is how long a file must have been broken or empty before a reload believes it: editors write in two steps.
+const (
+	fileMissing fileSeen = iota // also: not looked at
+	fileGood
+	fileEmpty
+	fileBroken
+)
+
+// SettleTime is how long a file must have been broken, empty or missing before a reload believes it: editors write in two steps.
 const SettleTime = 250 * time.Millisecond
 
 // NewLoader makes a loader; nothing is read before Load.
@@ -55,8 +63,8 @@ func (l *Loader) Load() *model.Snapshot {
 }
 
 // Reload resolves the harnesses that looked at one of the changed paths. It returns the snapshot, the same one when nothing
-// that is shown changed, and the paths to look at again after SettleTime: those that are broken or empty and were good a
-// moment ago. Until then the old answer stands.
+// that is shown changed, and the paths to look at again after SettleTime: those that have just become broken, empty or missing.
+// Until then the old answer stands.
 func (l *Loader) Reload(changed []string) (snapshot *model.Snapshot, again []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -130,12 +138,12 @@ func (l *Loader) reload(changed []string, affected func(int) bool, believe bool)
 	return l.last, slices.Compact(again)
 }
 
-// unsettled returns the files that were good at the last look and are broken or empty now, but not for SettleTime yet.
+// unsettled returns the files that became broken, empty or missing since the last look, but not for SettleTime yet. One
+// that was missing and is empty counts: whoever makes a file opens it before the first byte is in it.
 func (l *Loader) unsettled(before, after look, now time.Time, done map[string]bool) []string {
 	var wait []string
 	for path, seen := range after.files {
-		was := before.files[path]
-		if !was.good || was.empty || seen.good && !seen.empty {
+		if seen == fileGood || seen == before.files[path] {
 			done[path] = true
 			continue
 		}
@@ -151,6 +159,18 @@ func (l *Loader) unsettled(before, after look, now time.Time, done map[string]bo
 		}
 	}
 	return wait
+}
+
+func seenAs(f *ConfigFile) fileSeen {
+	switch {
+	case f.Status == model.FileAbsent:
+		return fileMissing
+	case f.Status == model.FileMalformed || f.Status == model.FileRefused:
+		return fileBroken
+	case f.Status == model.FileRead && len(f.Data) == 0:
+		return fileEmpty
+	}
+	return fileGood
 }
 
 // Paths returns every path that decides something, existing or not, sorted: what has to be watched.
@@ -206,10 +226,7 @@ func (l *Loader) resolve(i int) (out look) {
 		out.touched = r.touched
 		out.files = make(map[string]fileSeen, len(r.files))
 		for _, f := range r.files {
-			out.files[f.Path] = fileSeen{
-				good:  f.Status == model.FileRead || f.Status == model.FileIgnored,
-				empty: f.Status == model.FileRead && len(f.Data) == 0,
-			}
+			out.files[f.Path] = seenAs(f)
 		}
 	}()
 	out.column = Column(h, h.Resolve(l.env, r), r)

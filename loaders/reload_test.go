@@ -258,6 +258,36 @@ func TestReloadOfADeletedFile(t *testing.T) {
 	b.expect(got, "one", "x=2")
 }
 
+// TestReloadOfANewFile: whoever makes a file opens it before the first byte is in it, and writes it in several steps.
+func TestReloadOfANewFile(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, map[model.HarnessID][]string{"one": {"a"}})
+	first := b.loader.Load()
+	for _, half := range []string{``, `{"x": `} {
+		b.write("a", half)
+		if got, again := b.reload(loaders.SettleTime/3, "a"); got != first || !slices.Equal(again, []string{b.path("a")}) {
+			t.Fatalf("with %q in it: generation %d, look again at %q", half, got.Generation, again)
+		}
+	}
+	b.write("a", `{"x": "1"}`)
+	got, again := b.reload(loaders.SettleTime/3, "a")
+	b.expect(got, "one", "x=1")
+	if got.Generation != first.Generation+1 || len(again) != 0 {
+		t.Errorf("written: generation %d, look again at %q", got.Generation, again)
+	}
+
+	b.remove("a")
+	b.reload(time.Second, "a")
+	b.reload(loaders.SettleTime, "a")
+	b.write("a", ``)
+	b.reload(time.Second, "a")
+	got, again = b.reload(loaders.SettleTime, "a")
+	b.expect(got, "one", "a.json malformed")
+	if len(again) != 0 {
+		t.Errorf("it stays empty, but look again at %q", again)
+	}
+}
+
 func TestReloadKeepsTheOtherFilesOfAHarness(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, map[model.HarnessID][]string{"one": {"a", "b"}})
@@ -288,15 +318,6 @@ func TestAFileThatNeverWasGoodIsBrokenAtOnce(t *testing.T) {
 	b.write("a", `{"x": "1"}`)
 	got, _ = b.reload(time.Second, "a")
 	b.expect(got, "one", "x=1")
-
-	appears := newBench(t, map[model.HarnessID][]string{"one": {"a"}})
-	appears.loader.Load()
-	appears.write("a", `{`)
-	got, again = appears.reload(time.Second, "a")
-	appears.expect(got, "one", "a.json malformed")
-	if len(again) != 0 {
-		t.Errorf("a file that appears broken: look again at %q", again)
-	}
 }
 
 func TestRereadBelievesAtOnce(t *testing.T) {
