@@ -386,13 +386,15 @@ func playFake(script string) {
 	case "ignores-term":
 		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 		f.atEOF = func() { pause(60000) }
-	case "notes-term": // says on stdout that it was asked to end, after its input was closed
+	case "notes-term": // says when its input was closed, and when it was asked to end
 		f.atEOF = func() {
 			c := make(chan os.Signal, 1)
 			signal.Notify(c, syscall.SIGTERM)
 			f.line("input closed")
+			os.Stderr.WriteString("last words\n")
 			select {
 			case <-c:
+				os.Stderr.WriteString("interrupted\n")
 				os.WriteFile(argument, []byte("asked to end"), 0o600)
 			case <-time.After(30 * time.Second):
 			}

@@ -246,6 +246,7 @@ func (p *process) stop() {
 	p.stdin.Close()
 	gone := p.awaitGone(r.opts.Grace)
 	if !gone {
+		r.rec.deafen()
 		p.group.terminate()
 		gone = p.awaitGone(r.opts.Grace)
 	}

@@ -588,12 +588,14 @@ func TestStopsTheGroup(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		return
 	}
-	// It is asked before it is killed, and what it prints while it ends is no noise.
+	// It is asked before it is killed. What it sends while it ends is no noise, and what it says of being ended is not kept;
+	// stderr of before is, however late it is read.
 	trace := filepath.Join(t.TempDir(), "trace")
 	o := quick()
 	o.Grace = time.Second
-	if r := launchFake(t, fakeTarget("notes-term:"+trace), o); r.Observation.Noise != 0 {
-		t.Errorf("noise %d", r.Observation.Noise)
+	r := launchFake(t, fakeTarget("notes-term:"+trace), o)
+	if r.Observation.Noise != 0 || strings.Join(r.Output.Stderr, "|") != "last words" {
+		t.Errorf("noise %d, stderr %q", r.Observation.Noise, r.Output.Stderr)
 	}
 	if _, err := os.Stat(trace); err != nil {
 		t.Error("it was not asked to end")

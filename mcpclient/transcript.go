@@ -111,7 +111,8 @@ type recorder struct {
 	noise  int
 	first  string // line of noise
 	last   string // line of noise
-	frozen bool   // the listing is over: what a server prints while it ends is not counted
+	frozen bool   // the listing is over: what a server sends while it ends is not counted
+	deaf   bool   // it is being ended by force: what it says of that is not kept
 	stderr *tail
 
 	events  chan Event
@@ -183,7 +184,7 @@ func (r *recorder) addNoise(line []byte, over bool) {
 // addStderr keeps the tail; lines are for the live pane only.
 func (r *recorder) addStderr(p []byte) {
 	r.mu.Lock()
-	if !r.frozen {
+	if !r.deaf {
 		r.stderr.Write(p)
 	}
 	r.mu.Unlock()
@@ -217,17 +218,25 @@ func (r *recorder) event(e Event) {
 	}
 }
 
-// freeze ends the transcript: what comes later belongs to the clean-up.
+// freeze ends the exchange: what comes later belongs to the clean-up. Stderr goes on, since nothing says how much of it is
+// still in the pipe.
 func (r *recorder) freeze() {
 	r.mu.Lock()
 	r.frozen = true
 	r.mu.Unlock()
 }
 
+// deafen ends stderr as well: from now on the server complains about being ended.
+func (r *recorder) deafen() {
+	r.mu.Lock()
+	r.deaf = true
+	r.mu.Unlock()
+}
+
 // again goes on for a second start, with an empty tail.
 func (r *recorder) again() {
 	r.mu.Lock()
-	r.frozen = false
+	r.frozen, r.deaf = false, false
 	r.stderr = newTail(stderrTail)
 	r.mu.Unlock()
 }
