@@ -4,9 +4,12 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"fusebox/loaders"
 	"fusebox/model"
@@ -22,7 +25,7 @@ func TestReadmeTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(data)
-	for name, table := range map[string]string{"keys": keyTable(), "harnesses": harnessTable(), "blind spots": blindSpots()} {
+	for name, table := range map[string]string{"keys": keyTable(), "harnesses": harnessTable(t), "blind spots": blindSpots()} {
 		section := regexp.MustCompile(`(?s)(<!-- ` + name + `: [^\n]*-->\n).*?(<!-- end -->)`)
 		if !section.MatchString(text) {
 			t.Fatalf("the README has no section %q", name)
@@ -59,11 +62,31 @@ func keyTable() string {
 	return b.String()
 }
 
-func harnessTable() string {
+// harnessTable says per harness which scopes are read, what is written, and how well that is known.
+func harnessTable(t *testing.T) string {
 	var b strings.Builder
-	b.WriteString("| harness | id | verified | version | switch | consent |\n|---|---|---|---|---|---|\n")
+	b.WriteString("| harness | id | reads | toggles | approves | signs in | verified | version |\n|---|---|---|---|---|---|---|---|\n")
+	base := t.TempDir()
+	home := filepath.Join(base, "home")
+	env := &loaders.Env{Root: filepath.Join(base, "root"), Home: home, Project: filepath.Join(home, "project"), GOOS: "linux", UID: -1, Now: time.Now}
+	if err := os.MkdirAll(env.Project, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	snapshot := loaders.NewLoader(env, loaders.All()).Load()
 	for _, h := range loaders.All() {
-		fmt.Fprintf(&b, "| %s | `%s` | %s | %s | %s | %s |\n", h.Title, h.ID, h.Verified, orNone(h.VersionChecked), yes(h.Toggle != nil), yes(h.Approve != nil))
+		var scopes []string
+		for _, f := range snapshot.Column(h.ID).Files {
+			if scope := string(f.Scope); !slices.Contains(scopes, scope) {
+				scopes = append(scopes, scope)
+			}
+		}
+		slices.Sort(scopes)
+		signIn := "–"
+		if h.SignIn != "" {
+			signIn = "`" + h.SignIn + "`"
+		}
+		fmt.Fprintf(&b, "| %s | `%s` | %s | %s | %s | %s | %s | %s |\n", h.Title, h.ID, strings.Join(scopes, ", "),
+			yes(h.Toggle != nil), yes(h.Approve != nil), signIn, h.Verified, orNone(h.VersionChecked))
 	}
 	return b.String()
 }

@@ -20,7 +20,7 @@ func claudeCode() Harness {
 	return Harness{
 		Harness: model.Harness{
 			ID: "claude-code", Aliases: []string{"claude"}, Title: "Claude Code", Heading: "Claude",
-			Verified: model.VerifiedRun, VersionChecked: "2.1.332",
+			Verified: model.VerifiedRun, VersionChecked: "2.1.332", SignIn: "claude mcp login NAME",
 			BlindSpots: []model.BlindSpot{
 				{Code: "session-flags", Text: "--mcp-config, --strict-mcp-config, --settings and --plugin-dir of one session"},
 				{Code: "account-connectors", Text: "connectors of a claude.ai account, fetched after sign-in"},

@@ -23,7 +23,7 @@ func codexCLI() Harness {
 	return Harness{
 		Harness: model.Harness{
 			ID: "codex", Title: "Codex", Heading: "Codex",
-			Verified: model.VerifiedRun, VersionChecked: "0.171.0",
+			Verified: model.VerifiedRun, VersionChecked: "0.171.0", SignIn: "codex mcp login NAME",
 			BlindSpots: []model.BlindSpot{
 				{Code: "session-flags", Text: "-c, --profile and other flags of one session"},
 				{Code: "account-connectors", Text: "apps and plugins of a ChatGPT account bring servers of their own"},

@@ -19,7 +19,7 @@ func cursorCLI() Harness {
 	return Harness{
 		Harness: model.Harness{
 			ID: "cursor-cli", Aliases: []string{"cursor-agent"}, Title: "Cursor CLI", Heading: "Cursor",
-			Verified: model.VerifiedRun, VersionChecked: "1.0.32",
+			Verified: model.VerifiedRun, VersionChecked: "1.0.32", SignIn: "cursor-agent mcp login NAME",
 			BlindSpots: []model.BlindSpot{
 				{Code: "session-flags", Text: "--approve-mcps of one session, which loads servers without approval"},
 				{Code: "team-policy", Text: "servers and network rules that a team's settings block"},

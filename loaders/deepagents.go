@@ -20,7 +20,7 @@ func deepAgents() Harness {
 	return Harness{
 		Harness: model.Harness{
 			ID: "deepagents", Aliases: []string{"dcode", "deepagents-code"}, Title: "deepagents", Heading: "deepagent",
-			Verified: model.VerifiedRun, VersionChecked: "0.1.59",
+			Verified: model.VerifiedRun, VersionChecked: "0.1.59", SignIn: "dcode mcp login NAME",
 			BlindSpots: []model.BlindSpot{
 				{Code: "session-flags", Text: "--mcp-config, --no-mcp and --trust-project-mcp of one session, and what was allowed once when it asked"},
 				{Code: "reachability", Text: "a session asks each URL with HEAD first, and drops a server that does not answer within 2 seconds or answers with 5xx"},

@@ -20,7 +20,7 @@ func geminiCLI() Harness {
 	return Harness{
 		Harness: model.Harness{
 			ID: "gemini", Aliases: []string{"gemini-cli"}, Title: "Gemini CLI", Heading: "Gemini",
-			Verified: model.VerifiedRun, VersionChecked: "0.61.0",
+			Verified: model.VerifiedRun, VersionChecked: "0.61.0", SignIn: "/mcp auth NAME",
 			BlindSpots: []model.BlindSpot{
 				{Code: "session-flags", Text: "--allowed-mcp-server-names, --extensions and --skip-trust of one session"},
 				{Code: "account-policy", Text: "admin settings that come with the signed-in account: MCP off, an allow list, required servers"},

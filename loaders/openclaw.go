@@ -14,7 +14,7 @@ import (
 func openClaw() Harness {
 	return Harness{
 		Harness: model.Harness{
-			ID: "openclaw", Title: "OpenClaw", Heading: "OpenClaw", Verified: model.VerifiedRun, VersionChecked: "2026.9.6",
+			ID: "openclaw", Title: "OpenClaw", Heading: "OpenClaw", Verified: model.VerifiedRun, VersionChecked: "2026.9.6", SignIn: "openclaw mcp login NAME",
 			BlindSpots: []model.BlindSpot{
 				{Code: "includes", Text: "servers in files that $include names"},
 				{Code: "mcporter", Text: "servers of config/mcporter.json, which are separate"},

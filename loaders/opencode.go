@@ -22,7 +22,7 @@ func openCode() Harness {
 	return Harness{
 		Harness: model.Harness{
 			ID: "opencode", Title: "OpenCode", Heading: "OpenCode",
-			Verified: model.VerifiedRun, VersionChecked: "1.18.33",
+			Verified: model.VerifiedRun, VersionChecked: "1.18.33", SignIn: "opencode mcp auth NAME",
 			BlindSpots: []model.BlindSpot{
 				{Code: "remote-config", Text: "configuration that a signed-in provider or an organisation's console account sends"},
 				{Code: "managed-preferences", Text: "managed preferences of macOS, above all files"},

@@ -1,5 +1,7 @@
 package model
 
+import "strings"
+
 // HarnessID names a harness in the JSON document and on the command line, e.g. "claude-code".
 type HarnessID string
 
@@ -21,7 +23,19 @@ type Harness struct {
 	Heading        string   // column heading, at most 9 cells
 	Verified       Verified
 	VersionChecked string // version of the program that the rules were seen on
+	SignIn         string // what a user types to sign in to the server NAME, in a terminal or, with a slash, in a session; "": not known
 	BlindSpots     []BlindSpot
+}
+
+// SignInTo is what a user types to sign in to a server; "" if that is not known, or the name cannot be typed as it is.
+func (h Harness) SignInTo(server string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r)
+	}
+	if server == "" || server[0] == '-' || strings.ContainsFunc(server, func(r rune) bool { return !plain(r) }) {
+		return ""
+	}
+	return strings.Replace(h.SignIn, "NAME", server, 1)
 }
 
 // BlindSpot is something about a harness that no file tells: a session flag, an account's connectors, remote policy.

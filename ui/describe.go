@@ -60,6 +60,11 @@ func (m *Model) describeCell(line *model.Line, cell *model.Cell, col *model.Colu
 	if cell.Reload != nil && cell.State() != model.StateAwaitingReconnect {
 		add(part("then", plain(m.text(cell.Reload.Text))))
 	}
+	if code := reason.Code; code == model.ReasonNeedsLogin || code == model.ReasonLoginExpired {
+		if how := col.SignInTo(cell.Name); how != "" {
+			add(part("then", plain("sign in with "+m.text(how))))
+		}
+	}
 	where := []paneLine{plain(m.path(cell.Source.Path) + lineSuffix(cell.Source.Line))}
 	if tall && cell.Source.Key != "" {
 		where[0].runs = append(where[0].runs, run{"   " + m.text(cell.Source.Key), roleDim})

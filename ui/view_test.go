@@ -385,3 +385,17 @@ func TestNamesPlace(t *testing.T) {
 		}
 	}
 }
+
+// TestSignInIsNamed: a cell that needs a sign-in says what to type in which harness, where that is known.
+func TestSignInIsNamed(t *testing.T) {
+	t.Parallel()
+	for how, want := range map[string]bool{"codex mcp login NAME": true, "": false} {
+		m := shopModel(t, 200, 60, shopSnapshot(shopFive, []shopRow{{"linear", "codex:!sign in", ""}}, func(columns []*model.Column) {
+			columns[1].SignIn = how
+		}))
+		m.cursor = position{0, 1}
+		if got := strings.Contains(m.View(), "sign in with codex mcp login linear"); got != want {
+			t.Errorf("%q:\n%s", how, m.View())
+		}
+	}
+}
