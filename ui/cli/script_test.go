@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
 
 	_ "fusebox/ui/termguard" // as in the program
 )
@@ -25,9 +27,24 @@ func TestMain(m *testing.M) {
 	if playing() {
 		return
 	}
-	testscript.Main(m, map[string]func(){
+	testscript.Main(leakChecked{m}, map[string]func(){
 		"fusebox": func() { os.Exit(Main(os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})) },
 	})
+}
+
+// leakChecked fails a run of tests after which a goroutine of theirs is still there.
+type leakChecked struct{ tests testscript.TestingM }
+
+func (l leakChecked) Run() int {
+	code := l.tests.Run()
+	if code == 0 {
+		// A tick of Bubble Tea cannot be taken back; it ends with its time.
+		if err := goleak.Find(goleak.IgnoreTopFunction("github.com/charmbracelet/bubbletea.Tick.func1")); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
+	return code
 }
 
 // TestScripts runs the headless commands as processes, each script in a home of its own.
