@@ -188,7 +188,10 @@ type (
 		what, how string
 		err       error
 	}
-	commandPanic struct{ text string }
+	commandPanic struct {
+		text    string
+		waiting bool // it was waiting for the next change
+	}
 )
 
 // guarded runs a command's work so that a panic in it becomes a message instead of the end of the program.
@@ -198,7 +201,7 @@ func (m *Model) guarded(work func() tea.Msg) tea.Cmd {
 		defer func() {
 			if fault := recover(); fault != nil {
 				log("panic in a command: %v\n%s", fault, stack())
-				msg = commandPanic{"something went wrong inside fusebox; --log FILE keeps the trace"}
+				msg = commandPanic{text: "something went wrong inside fusebox; --log FILE keeps the trace"}
 			}
 		}()
 		return work()
@@ -210,10 +213,18 @@ func (m *Model) waitForChange() tea.Cmd {
 		return nil
 	}
 	source, ctx := m.o.Source, m.ctx
-	return m.guarded(func() tea.Msg {
+	wait := m.guarded(func() tea.Msg {
 		change, ok := source.Wait(ctx)
 		return changeMsg{change, ok}
 	})
+	return func() tea.Msg {
+		msg := wait()
+		if fault, ok := msg.(commandPanic); ok {
+			fault.waiting = true
+			return fault
+		}
+		return msg
+	}
 }
 
 // Update handles one message. It does no I/O.
@@ -281,6 +292,10 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.wakeAt(m.o.Now().Add(copiedFor))
 	case commandPanic:
 		m.fail(msg.text)
+		if msg.waiting { // a panel that follows no file any more would lie
+			again := m.waitForChange()
+			return m, tea.Tick(time.Second, func(time.Time) tea.Msg { return again() })
+		}
 		return m, nil
 	case tea.KeyMsg:
 		return m, m.key(msg)

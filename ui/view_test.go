@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -397,5 +398,38 @@ func TestSignInIsNamed(t *testing.T) {
 		if got := strings.Contains(m.View(), "sign in with codex mcp login linear"); got != want {
 			t.Errorf("%q:\n%s", how, m.View())
 		}
+	}
+}
+
+// faultySource fails once and then has a change.
+type faultySource struct {
+	waits int
+	next  *model.Snapshot
+}
+
+func (f *faultySource) Wait(context.Context) (Change, bool) {
+	if f.waits++; f.waits == 1 {
+		panic("a fault in the rules")
+	}
+	return Change{Snapshot: f.next}, true
+}
+
+func (*faultySource) Reread(...model.HarnessID) {}
+
+// TestAFaultWhileWaiting: the panel says so and goes on following the files.
+func TestAFaultWhileWaiting(t *testing.T) {
+	t.Parallel()
+	next := shopSnapshot(shopFive, shopRows, nil)
+	next.Generation = 2
+	m := New(Options{Snapshot: shopSnapshot(shopFive, shopRows, nil), Source: &faultySource{next: next}, Theme: ThemeMono,
+		Now: func() time.Time { return shopTime }, Log: func(string, ...any) {}})
+	m.Update(tea.WindowSizeMsg{Width: 120, Height: 35})
+	_, again := m.Update(m.waitForChange()())
+	if !strings.Contains(m.View(), "something went wrong inside fusebox") || again == nil {
+		t.Fatalf("after a fault:\n%s", m.View())
+	}
+	m.Update(again())
+	if m.snap != next {
+		t.Error("the change after the fault is not shown")
 	}
 }

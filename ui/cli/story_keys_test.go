@@ -330,7 +330,7 @@ func TestStory8LaunchingAStranger(t *testing.T) {
 	p.keys("g", "j", "j")
 	p.shows("lure in Claude Code")
 	p.keys("x")
-	p.refusing("Start lure as Claude Code would?", "whoever can commit can change it", "You have not approved it", "would run "+lure.command[:20], "in ~/shop", "from .mcp.json:1")
+	p.refusing("Start lure as Claude Code would?", "whoever can commit can change it", "You have not approved it", "would run "+lure.command[:min(20, len(lure.command))], "in ~/shop", "from .mcp.json:1")
 	p.settle(sometime)
 	untouched("x and No")
 	p.keys("a")
