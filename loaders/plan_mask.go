@@ -119,6 +119,8 @@ func (m *masker) text(path []string, value string, start, end int, quote func(st
 			name = path[len(path)-1]
 		}
 		m.secrets = append(m.secrets, model.Variable{Name: name, Value: model.NewSecret(value)})
+	case len(path) > 0 && path[len(path)-1] == "command":
+		shown = model.MaskCommand(value)
 	default:
 		shown = model.MaskText(value)
 	}

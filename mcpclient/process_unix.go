@@ -101,7 +101,7 @@ func statusOf(state *os.ProcessState) exitStatus {
 
 // lookCommand finds the program as the system would in that folder and environment.
 func lookCommand(command, dir string, env []string) (string, *verdict) {
-	shown := model.MaskText(command)
+	shown := model.MaskCommand(command)
 	if strings.Contains(command, "/") {
 		path := command
 		if !filepath.IsAbs(path) && dir != "" {
@@ -149,7 +149,7 @@ func executable(path string) error {
 
 // startVerdict is that of a program that is there and does not start.
 func startVerdict(command string, err error) *verdict {
-	shown := model.MaskText(command)
+	shown := model.MaskCommand(command)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return failed(model.ReasonCommandNotFound, "command not found: the program that %s names in its first line", shown)

@@ -113,7 +113,7 @@ func statusOf(state *os.ProcessState) exitStatus {
 
 // lookCommand finds the program on the PATH of the environment, with the endings of PATHEXT.
 func lookCommand(command, dir string, env []string) (string, *verdict) {
-	shown := model.MaskText(command)
+	shown := model.MaskCommand(command)
 	endings := []string{""}
 	if filepath.Ext(command) == "" {
 		endings = strings.Split(strings.ToLower(lookEnv(env, "PATHEXT", ".com;.exe;.bat;.cmd")), ";")
@@ -139,7 +139,7 @@ func lookCommand(command, dir string, env []string) (string, *verdict) {
 
 // startVerdict is that of a program that is there and does not start.
 func startVerdict(command string, err error) *verdict {
-	shown := model.MaskText(command)
+	shown := model.MaskCommand(command)
 	if errors.Is(err, fs.ErrPermission) {
 		return failed(model.ReasonCommandNotFound, "permission denied: %s may not be run", shown)
 	}

@@ -83,25 +83,11 @@ func (d *Definition) Secrets() []Variable {
 	if d.Transport.Remote() {
 		out = append(out, urlSecrets(d.URL.text)...)
 	} else {
-		args := d.ArgTexts()
-		for i, masked := range MaskArguments(args) {
-			if masked != args[i] {
-				out = append(out, argumentSecrets(args[i])...)
-			}
-		}
+		_, ofCommand := maskCommand(d.Command)
+		_, ofArguments := maskArguments(d.ArgTexts())
+		out = append(append(out, ofCommand...), ofArguments...)
 	}
 	return out
-}
-
-// argumentSecrets returns the hidden part of a masked argument: a URL's, what follows "=", or all of it.
-func argumentSecrets(arg string) []Variable {
-	if strings.Contains(arg, "://") {
-		return urlSecrets(urlInText.FindString(arg))
-	}
-	if _, value, ok := strings.Cut(arg, "="); ok {
-		arg = value
-	}
-	return []Variable{{"token", Secret{arg}}}
 }
 
 // plainWord tells whether a path segment is a short lower-case word: hidden in a URL, but no text to hunt for elsewhere.
@@ -295,7 +281,7 @@ func (d *Definition) Display() string {
 		return MaskURL(d.URL.text)
 	}
 	words := make([]string, 0, len(d.Args)+1)
-	words = append(words, quoteWord(MaskText(d.Command)))
+	words = append(words, quoteWord(MaskCommand(d.Command)))
 	for _, a := range MaskArguments(d.ArgTexts()) {
 		words = append(words, quoteWord(a))
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // secretName matches names of variables, headers and flags whose value is likely a secret.
-var secretName = regexp.MustCompile(`(?i)(token|secret|passw|passwd|pwd|api[-_]?key|apikey|[-_]key$|^key$|auth|credential|creds|private|cert|session|cookie|bearer|signature|^sig$)`)
+var secretName = regexp.MustCompile(`(?i)(token|secret|passw|passwd|pwd|api[-_]?key|apikey|[-_]key$|^key$|auth|credential|creds|private|cert|session|cookie|bearer|signature|^sig$|passphrase|(^|[-_])(pass|pat|dsn)$|connection[-_]?string)`)
 
 // secretText matches texts that look like a credential by themselves: a scheme word, or a well-known prefix.
 var secretText = regexp.MustCompile(`^(?i:bearer|basic) \S|^((sk|pk|rk)[-_]|xox[abposr]-|gh[pousr]_|github_pat_|glpat-|npm_|hf_|pypi-|lin_api_|ntn_|secret_|fig[dp]_|dop_v1_|sbp_)[-_A-Za-z0-9.]{12,}|^(AKIA|ASIA)[A-Z0-9]{12,}|^AIza[-_A-Za-z0-9]{20,}|^ya29\.[-_A-Za-z0-9]{10,}|^eyJ[-_A-Za-z0-9]{10,}\.`)
@@ -80,34 +80,153 @@ func looksRandom(run string) bool {
 	return len(run) >= 32 && hex == len(run) && digits >= 4
 }
 
-// MaskArguments returns the arguments as they may be shown: values of secret-looking flags, credentials, and the secret
-// parts of URLs are dots. References to variables stay, they hold nothing.
+// MaskArguments returns the arguments as they may be shown: values of secret-looking flags, credentials, what is assigned to
+// a secret-looking name within an argument, and the secret parts of URLs are dots. References to variables stay, they hold
+// nothing.
 func MaskArguments(args []string) []string {
-	out := make([]string, len(args))
-	hideNext := false
+	out, _ := maskArguments(args)
+	return out
+}
+
+// MaskCommand returns a command as it may be shown. One that holds a whole command line, which no system would find, is
+// masked like arguments.
+func MaskCommand(command string) string {
+	out, _ := maskCommand(command)
+	return out
+}
+
+func maskCommand(command string) (shown string, hidden []Variable) {
+	words := strings.Split(command, " ")
+	if len(words) == 1 {
+		return MaskText(command), nil
+	}
+	out, hidden := maskArguments(words)
+	return MaskText(hideAssigned(strings.Join(out, " "), hider(&hidden))), hidden
+}
+
+// hider returns a maskValue that remembers what it hid: of several words also each that is not a plain one.
+func hider(hidden *[]Variable) func(value string) string {
+	return func(value string) string {
+		shown := maskValue(value)
+		if shown == value {
+			return shown
+		}
+		*hidden = append(*hidden, Variable{"token", Secret{value}})
+		if words := strings.Fields(value); len(words) > 1 {
+			for _, w := range words {
+				if !plainWord(w) && !isReference(w) {
+					*hidden = append(*hidden, Variable{"token", Secret{w}})
+				}
+			}
+		}
+		return shown
+	}
+}
+
+// maskArguments also returns what it hid, for looking for it elsewhere.
+func maskArguments(args []string) (out []string, hidden []Variable) {
+	out = make([]string, len(args))
+	hide := hider(&hidden)
+	hideNext, userNext := false, false
 	for i, a := range args {
+		if hideNext && !isFlag(a) {
+			out[i] = hide(a)
+			hideNext = false
+			continue
+		}
+		login := userNext
+		hideNext, userNext = false, a == "-u" || a == "--user"
+		flag, loginOfFlag := strings.CutPrefix(a, "--user=")
 		switch {
-		case hideNext && !strings.HasPrefix(a, "-"):
-			out[i] = maskValue(a)
-			hideNext = false
+		case loginOfFlag && isLogin(flag):
+			name, password, _ := strings.Cut(flag, ":")
+			out[i] = "--user=" + name + ":" + hide(password)
 			continue
-		default:
-			hideNext = false
-		}
-		if name, value, ok := strings.Cut(a, "="); ok && name != "" && IsSecretName(strings.TrimLeft(name, "-")) && !strings.Contains(name, "://") {
-			out[i] = name + "=" + maskValue(value)
+		case login && isLogin(a):
+			name, password, _ := strings.Cut(a, ":")
+			out[i] = name + ":" + hide(password)
 			continue
 		}
-		if name, value, ok := strings.Cut(a, ":"); ok && IsSecretName(name) && strings.TrimSpace(value) != "" && !strings.HasPrefix(value, "//") && !strings.ContainsAny(name, "/@") {
-			out[i] = name + ": " + maskValue(strings.TrimSpace(value))
+		if name, value, ok := strings.Cut(a, "="); ok && name != "" && IsSecretName(strings.TrimLeft(name, "-")) && !strings.ContainsAny(name, `"';& `) && !strings.Contains(name, "://") {
+			out[i] = name + "=" + hide(value)
+			continue
+		}
+		if name, value, ok := strings.Cut(a, ":"); ok && IsSecretName(name) && strings.TrimSpace(value) != "" && !strings.HasPrefix(value, "//") && !strings.ContainsAny(name, `/@"'{;& =`) {
+			value = strings.TrimSpace(value)
+			out[i] = name + ": " + maskValue(value)
+			if out[i] != name+": "+value {
+				hidden = append(hidden, Variable{"token", Secret{a}})
+				if !plainWord(value) { // the tag of an image, a word for a port
+					hide(value)
+				}
+			}
 			continue
 		}
 		if strings.HasPrefix(a, "-") && !strings.Contains(a, "=") && IsSecretName(strings.TrimLeft(a, "-")) {
 			hideNext = true
 		}
-		out[i] = MaskText(a)
+		shown := hideAssigned(a, hide)
+		out[i] = MaskText(shown)
+		switch {
+		case out[i] == shown:
+		case strings.Contains(shown, "://"):
+			for _, found := range urlInText.FindAllString(shown, -1) {
+				hidden = append(hidden, urlSecrets(found)...)
+			}
+		default:
+			_, value, ok := strings.Cut(a, "=")
+			if !ok {
+				value = a
+			}
+			hidden = append(hidden, Variable{"token", Secret{value}})
+		}
 	}
-	return out
+	return out, hidden
+}
+
+// plainFlag is an argument that starts another flag: a word behind one or two dashes. What else begins with a dash may be a
+// value.
+var plainFlag = regexp.MustCompile(`^(-[A-Za-z]|--?[a-z]+([-_.][a-z]+)*)(=.*)?$`)
+
+func isFlag(arg string) bool { return arg == "--" || plainFlag.MatchString(arg) }
+
+// isLogin tells whether a text is a name and a password as curl takes them, and not the two numbers of a user and a group.
+func isLogin(s string) bool {
+	name, password, ok := strings.Cut(s, ":")
+	return ok && name != "" && password != "" && !strings.Contains(s, "://") && strings.Trim(name+password, "0123456789") != ""
+}
+
+// assigned finds NAME=VALUE, "NAME": VALUE and NAME: VALUE within a text, such as a connection string or a JSON argument.
+var assigned = regexp.MustCompile(`(^|[\s"'{,;&?=(\[])([A-Za-z_][A-Za-z0-9_.-]*)(\\*["']?\s*[:=]\s*)(\\*"[^"]*"|'[^']*'|(?:(?i:bearer|basic|token) +)?[^\s"',;&}\])]+)`)
+
+// hideAssigned hides what a text assigns to secret-looking names.
+func hideAssigned(text string, hide func(string) string) string {
+	if !strings.ContainsAny(text, "=:") {
+		return text
+	}
+	return assigned.ReplaceAllStringFunc(text, func(found string) string {
+		m := assigned.FindStringSubmatch(found)
+		// "User Id" and the like stand before the name; a host and port or a tag are no assignment.
+		if !IsSecretName(m[2]) || strings.HasPrefix(m[4], "//") {
+			return found
+		}
+		switch m[4] {
+		case "true", "false", "null", "{", "[":
+			return found
+		}
+		value := m[4]
+		open, close := "", ""
+		for strings.HasPrefix(value, `\`) {
+			open, value = open+`\`, value[1:]
+		}
+		if len(value) >= 2 && (value[0] == '"' || value[0] == '\'') && value[len(value)-1] == value[0] {
+			open, close, value = open+value[:1], value[:1], value[1:len(value)-1]
+			for strings.HasSuffix(value, `\`) {
+				close, value = `\`+close, value[:len(value)-1]
+			}
+		}
+		return m[1] + m[2] + m[3] + open + hide(value) + close
+	})
 }
 
 // maskValue hides a value unless it is nothing but a reference to a variable.

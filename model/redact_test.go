@@ -105,10 +105,68 @@ func TestMaskArguments(t *testing.T) {
 		{[]string{"a-rather-long-name-of-a-package-without-digits"}, []string{"a-rather-long-name-of-a-package-without-digits"}},
 		{[]string{"/usr/local/lib/node_modules/server/index.js"}, []string{"/usr/local/lib/node_modules/server/index.js"}},
 		{[]string{"", "x"}, []string{"", "x"}},
+		{[]string{"--pass", "abc", "--pat", "abc", "-e", "DB_PASS=abc"}, []string{"--pass", dots, "--pat", dots, "-e", "DB_PASS=" + dots}},
+		{[]string{"--passphrase=abc", "bypass=abc", "path=abc"}, []string{"--passphrase=" + dots, "bypass=abc", "path=abc"}},
+		{[]string{"--connection-string=Server=h;Password=abc;"}, []string{"--connection-string=" + dots}},
+		{[]string{"--db=Server=h;Database=d;Password=abc;Encrypt=true"}, []string{"--db=Server=h;Database=d;Password=" + dots + ";Encrypt=true"}},
+		{[]string{"host=h user=u password='a b' sslmode=off"}, []string{"host=h user=u password='" + dots + "' sslmode=off"}},
+		{[]string{`{"name":"n","token":"abc","list":[1]}`}, []string{`{"name":"n","token":"` + dots + `","list":[1]}`}},
+		{[]string{`--config={"token": "a b", "x": 1}`}, []string{`--config={"token": "` + dots + `", "x": 1}`}},
+		{[]string{`"{\"apiKey\":\"abc\"}"`}, []string{`"{\"apiKey\":\"` + dots + `\"}"`}},
+		{[]string{`{"password":12345678}`}, []string{`{"password":` + dots + `}`}},
+		{[]string{`{"auth":true,"cookie":null,"secrets":{"a":"b"}}`}, []string{`{"auth":true,"cookie":null,"secrets":{"a":"b"}}`}},
+		{[]string{"-c", "export API_KEY=abc && exec server"}, []string{"-c", "export API_KEY=" + dots + " && exec server"}},
+		{[]string{"-c", "curl -H 'Authorization: Bearer abc' h"}, []string{"-c", "curl -H 'Authorization: " + dots + "' h"}},
+		{[]string{"-c", "export TOKEN=$TOKEN; exec server"}, []string{"-c", "export TOKEN=$TOKEN; exec server"}},
+		{[]string{"--header=X-Api-Key: abc"}, []string{"--header=X-Api-Key: " + dots}},
+		{[]string{"--password", "-Abc1", "--token", "--Abc1"}, []string{"--password", dots, "--token", dots}},
+		{[]string{"--key", "-v", "--no-auth", "-verbose", "--token", "--dry-run=yes"}, []string{"--key", "-v", "--no-auth", "-verbose", "--token", "--dry-run=yes"}},
+		{[]string{"-u", "ann:abc", "--user=ann:abc"}, []string{"-u", "ann:" + dots, "--user=ann:" + dots}},
+		{[]string{"-u", "1000:1000", "--user", "ann", "-u", "https://h/mcp"}, []string{"-u", "1000:1000", "--user", "ann", "-u", "https://h/mcp"}},
+		{[]string{"ghcr.io/x/auth-proxy:latest", "@x/auth:1.2"}, []string{"ghcr.io/x/auth-proxy:latest", "@x/auth:1.2"}},
 		{nil, []string{}},
 	} {
 		if got := model.MaskArguments(test.in); !reflect.DeepEqual(got, test.want) {
 			t.Errorf("MaskArguments(%q) = %q, want %q", test.in, got, test.want)
+		}
+	}
+}
+
+// A command that holds a whole command line is masked like one.
+func TestMaskCommand(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"npx":                              "npx",
+		"/opt/my tools/server":             "/opt/my tools/server",
+		`C:\Program Files\x.exe`:           `C:\Program Files\x.exe`,
+		"npx -y @acme/db --token abc":      "npx -y @acme/db --token " + dots,
+		"TOKEN=abc npx":                    "TOKEN=" + dots + " npx",
+		"npx --url https://h/mcp?key=abc":  "npx --url https://h/mcp?" + dots,
+		"sh -c exec ghp_0123456789abcdef":  "sh -c exec " + dots,
+		"npx --header Authorization: abc1": "npx --header Authorization: " + dots,
+	} {
+		if got := model.MaskCommand(in); got != want {
+			t.Errorf("MaskCommand(%q) = %q, want %q", in, got, want)
+		}
+		if got := stdio(in).Display(); strings.Contains(got, "abc") {
+			t.Errorf("%q is displayed as %s", in, got)
+		}
+	}
+}
+
+// What is hidden of a command and its arguments is hidden wherever else a server says it.
+func TestSecretsOfArgumentsAreKnown(t *testing.T) {
+	t.Parallel()
+	const secret = "hunter-2-hunter"
+	for _, d := range []*model.Definition{
+		stdio("x", "--token", secret), stdio("x", "--token="+secret), stdio("x", "-H", "Authorization: Bearer "+secret),
+		stdio("x", "--header=X-Api-Key: "+secret), stdio("x", "--db=Server=h;Password="+secret+";Encrypt=true"), stdio("x", `{"a":"b","token":"`+secret+`"}`),
+		stdio("x", "-u", "ann:"+secret), stdio("x", "--pass", secret), stdio("x --token " + secret), stdio("TOKEN=" + secret + " x"),
+		stdio("x", "see https://h/mcp and https://u:"+secret+"@h/mcp"), stdio("x", "-c", "TOKEN="+secret+" exec y"),
+	} {
+		s := snapshot(column("one", loads("a", d)))
+		if got := model.NewRedactor(s.Secrets()).Text("refused: " + secret + "!"); got != "refused: "+dots+"!" {
+			t.Errorf("%s: %q", d.Display(), got)
 		}
 	}
 }
