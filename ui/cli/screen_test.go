@@ -111,6 +111,26 @@ type screen struct {
 	log    strings.Builder
 }
 
+// countedSwitcher knows whether a step is still being written: the screen may show what it changed before it is recorded.
+type countedSwitcher struct {
+	currentSwitcher
+	writing *sync.RWMutex
+}
+
+// Apply writes a step.
+func (c countedSwitcher) Apply(p ui.SwitchPlan) ui.SwitchReport {
+	c.writing.RLock()
+	defer c.writing.RUnlock()
+	return c.currentSwitcher.Apply(p)
+}
+
+// Undo takes one back.
+func (c countedSwitcher) Undo() ui.SwitchReport {
+	c.writing.RLock()
+	defer c.writing.RUnlock()
+	return c.currentSwitcher.Undo()
+}
+
 // noEditor is an editor that nobody runs.
 type noEditor struct{}
 
@@ -136,13 +156,15 @@ func (s *scene) open(harnesses ...string) *screen {
 	source.current.Load().switcher = newSwitcher(s.env, picked, log, source.shown.Load)
 	source.snapshot.Store(source.last)
 	p.source = source
+	var writing sync.RWMutex
 	s.t.Cleanup(func() {
 		close(p.done)
+		writing.Lock()
 		if err := source.Close(); err != nil {
 			s.t.Error(err)
 		}
 	})
-	p.model = ui.New(ui.Options{Snapshot: source.last, Source: source, Theme: ui.ThemeMono, Launcher: currentLauncher{source.live}, Switcher: currentSwitcher{source.live},
+	p.model = ui.New(ui.Options{Snapshot: source.last, Source: source, Theme: ui.ThemeMono, Launcher: currentLauncher{source.live}, Switcher: countedSwitcher{currentSwitcher{source.live}, &writing},
 		Log: log.printf,
 		Editor: func(path string, line, _ int) tea.ExecCommand {
 			p.edited = fmt.Sprintf("%s:%d", path, line)

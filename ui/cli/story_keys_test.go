@@ -176,8 +176,8 @@ func TestStory2OffEverywhere(t *testing.T) {
 	p.keys(" ")
 	p.agreeing("Switch playwright off in every harness?", "4 files would change; one undo step", "✓ Claude Code ~/.claude.json this folder", "✓ Codex ~/.codex/config.toml every folder",
 		"✓ Gemini CLI", "✓ OpenCode")
-	p.waitFor("[playwright] *– off *– off *– off *– off", "1 of 2 1 of 2 1 of 2 1 of 2")
-	p.shows("4 changes written", "u undo")
+	// The files are seen to change one by one while the step is still being written.
+	p.waitFor("[playwright] *– off *– off *– off *– off", "1 of 2 1 of 2 1 of 2 1 of 2", "4 changes written", "u undo")
 	if got := s.read("~/.codex/config.toml"); got != strings.Replace(before["~/.codex/config.toml"], "args = [\"playwright\"]\n", "args = [\"playwright\"]\nenabled = false\n", 1) {
 		t.Errorf("Codex's file: %s", got)
 	}
