@@ -154,7 +154,10 @@ func TestCanariesOfLaunches(t *testing.T) {
 	}
 	p.settle(sometime)
 
-	texts := map[string]string{"the screen": strings.Join(strings.Fields(seen.String()), " "), "the screen, line by line": seen.String(), "the clipboard": p.copied}
+	p.mu.Lock()
+	copied := p.copied
+	p.mu.Unlock()
+	texts := map[string]string{"the screen": strings.Join(strings.Fields(seen.String()), " "), "the screen, line by line": seen.String(), "the clipboard": copied}
 	for name, r := range map[string]*model.Redactor{"JSON": model.NewRedactor(snapshot.Secrets()), "JSON before the last filter": nil} {
 		var b bytes.Buffer
 		if err := writeJSON(&b, newDocument(snapshot, r), " "); err != nil {
