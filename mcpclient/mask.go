@@ -115,12 +115,7 @@ func quoteJSON(s string) string {
 // escapes are the sequences by which programs colour their output: CSI, OSC, and two-character ones.
 var escapes = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]*[0-~])`)
 
-// text masks and cleans foreign text for one line. Colours go first, so that none of them hides a secret.
-func (m *masker) text(s string) string {
-	return model.Clean(m.redactor.Text(stripEscapes(s)))
-}
-
-// lines does the same and keeps line breaks.
+// lines masks and cleans foreign text and keeps its line breaks. Colours go first, so that none of them hides a secret.
 func (m *masker) lines(s string) string {
 	s = m.redactor.Text(stripEscapes(s))
 	if !strings.ContainsAny(s, "\r\n") {

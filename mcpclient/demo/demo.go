@@ -33,9 +33,6 @@ const SlowStart = 4 * time.Second
 // ErrCrash is what the crashing server ends with.
 var ErrCrash = errors.New("fatal: DEMO_TOKEN is not set")
 
-// Kinds returns the names of all kinds.
-func Kinds() []string { return []string{Healthy, Slow, Noisy, Crashing, Paging, SignIn} }
-
 // Serve speaks MCP over in and out until in ends. The crashing kind returns ErrCrash at once; the caller prints it and
 // ends with a status that is not 0.
 func Serve(kind string, in io.Reader, out io.Writer) error {
