@@ -129,7 +129,7 @@ func TestMasker(t *testing.T) {
 	})
 	for _, s := range []string{"hunter2222", "Zx81kAAsecret", "querysecret", "headersecret", "envsecret", "dbpassword1", "dbquery99",
 		base64.StdEncoding.EncodeToString([]byte("headersecret")), url.QueryEscape("headersecret"), "\x1b[1mheader\x1b[0msecret", "header\x1b]0;x\x07secret"} {
-		if got := m.cut("a " + s + " b", 1<<20); got != "a "+model.Dots+" b" {
+		if got := m.cut("a "+s+" b", 1<<20); got != "a "+model.Dots+" b" {
 			t.Errorf("%q becomes %q", s, got)
 		}
 	}
