@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -57,6 +58,21 @@ func TestHarnessColumns(t *testing.T) {
 	}
 	if len(m.columns) == 0 {
 		t.Error("no column is left")
+	}
+}
+
+// What went wrong while the list was open is said when it is closed: under it there is no room.
+func TestColumnsThatAreNotRemembered(t *testing.T) {
+	t.Parallel()
+	m := columnModel(t)
+	m.o.SaveColumns = func(Columns) error { return errors.New("columns is no table") }
+	runKeys(m, "H", " ", "j", "k", "esc")
+	if view := m.View(); !strings.Contains(view, "the columns are not remembered: columns is no table") {
+		t.Errorf("nothing is said:\n%s", view)
+	}
+	runKeys(m, "j")
+	if view := m.View(); strings.Contains(view, "not remembered") {
+		t.Error("it stays after the next key")
 	}
 }
 

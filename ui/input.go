@@ -10,7 +10,7 @@ import (
 
 // key handles one key. What is typed into a text goes to the text, before any action.
 func (m *Model) key(k tea.KeyMsg) tea.Cmd {
-	if m.toast != nil {
+	if m.showsToast() {
 		m.toast = nil // any key ends a toast, and acts as usual
 	}
 	if k.Type == tea.KeyRunes && len(k.Runes) > 1 && !k.Paste {
@@ -559,7 +559,9 @@ func (m *Model) mouse(e tea.MouseMsg) tea.Cmd {
 	case tea.MouseButtonWheelUp:
 		return m.wheel(-1)
 	case tea.MouseButtonLeft:
-		m.toast = nil
+		if m.showsToast() {
+			m.toast = nil
+		}
 		return m.click(e.X, e.Y)
 	}
 	return nil

@@ -33,7 +33,7 @@ func (m *Model) View() string {
 	default:
 		m.drawPanel(c)
 	}
-	if m.w >= minWidth && m.h >= minHeight {
+	if m.fits() {
 		switch m.overlay {
 		case overlayHelp:
 			m.drawHelp(c)
@@ -49,12 +49,21 @@ func (m *Model) View() string {
 		if m.dialog != nil {
 			m.drawDialog(c)
 		}
-		if m.toast != nil && m.dialog == nil && m.overlay == overlayNone {
+		if m.showsToast() {
 			c.fill(0, c.h-1, c.w, roleText)
 			c.runs(2, c.h-1, m.toast.runs, c.w-4)
 		}
 	}
 	return c.render(m.o.Theme, m.o.ASCII)
+}
+
+// fits tells whether the window is large enough to show anything.
+func (m *Model) fits() bool { return m.w >= minWidth && m.h >= minHeight }
+
+// showsToast tells whether there is a toast, and it is on the screen: overlays and dialogs need the line for their keys. What
+// came meanwhile waits.
+func (m *Model) showsToast() bool {
+	return m.toast != nil && m.dialog == nil && m.overlay == overlayNone && m.fits()
 }
 
 func drawTooSmall(c *canvas) {
