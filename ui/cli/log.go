@@ -21,12 +21,13 @@ type logger struct {
 	redactor *model.Redactor
 }
 
-// openLog appends to the log file, if one is asked for. The file is readable by its owner only.
+// openLog appends to the log file, if one is asked for. The file is readable by its owner only. A pipe that nobody reads from
+// is refused: opening it would wait for ever.
 func openLog(path string) (log *logger, closeLog func() error, err error) {
 	if path == "" {
 		return nil, func() error { return nil }, nil
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY|openWithoutWaiting, 0o600)
 	if err != nil {
 		return nil, nil, &exitError{exitUsage, fmt.Errorf("open the log: %w", err)}
 	}

@@ -12,6 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// openWithoutWaiting opens a named pipe at once, or not at all.
+const openWithoutWaiting = unix.O_NONBLOCK
+
 // writeErrorInsteadOfPipeSignal makes a write to a closed pipe an error: by default it ends a Go program with a signal when
 // the pipe is stdout.
 func writeErrorInsteadOfPipeSignal() (restore func()) {

@@ -5,6 +5,9 @@ import (
 	"os"
 )
 
+// openWithoutWaiting opens a named pipe at once, or not at all; Windows never waits.
+const openWithoutWaiting = 0
+
 // writeErrorInsteadOfPipeSignal does nothing: Windows has no such signal.
 func writeErrorInsteadOfPipeSignal() (restore func()) { return func() {} }
 
