@@ -165,6 +165,11 @@ pin_token = 1234567890123
 [mcp_servers.a.http_headers]
 "X-Any" = "CANARY-10"
 x.y = ["CANARY-11"]
+[mcp_servers.b]
+command = "npx server --password CANARY-12"
+# args = ["-y", "--token", "CANARY-13-list"]
+# npx server --api-key CANARY-14-words --verbose, or --client-secret=CANARY-15
+# env = { FOO = "CANARY-16 a", 'BAR' = 'CANARY-17', N = CANARY-18 }, headers = {"X-Any": "CANARY-19
 [projects."/home/u/secret"]
 trust_level = "trusted"
 [profiles.x]
@@ -183,7 +188,7 @@ func TestDiffsShowNoSecrets(t *testing.T) {
 	}{
 		"json": {jsonWithSecrets, jsonFormat, []string{`"command": "npx"`, `"plain-argument"`, `"--access-token=••••••"`, "https://••••••@host.example/v1/••••••/mcp?••••••",
 			`"PORT": "••••••"`, `"visible-value"`, `"docs"`, `"hasTrustDialogAccepted": true`, `"/home/u/my-secret-project": "TRUST_FOLDER"`}},
-		"toml":        {tomlWithSecrets, tomlFormat, []string{`command = "npx"`, `"--token"`, `PORT = "••••••"`, "# which", "https://••••••@host", `trust_level = "trusted"`, "plain"}},
+		"toml":        {tomlWithSecrets, tomlFormat, []string{`command = "npx"`, `"--token"`, `PORT = "••••••"`, "# which", "--verbose", "# env = { FOO = ", "https://••••••@host", `trust_level = "trusted"`, "plain"}},
 		"broken json": {strings.Replace(jsonWithSecrets, "{", "[", 1), jsonFormat, nil},
 		"broken toml": {tomlWithSecrets + "[[[", tomlFormat, nil},
 	} {

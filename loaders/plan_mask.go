@@ -221,6 +221,15 @@ func tomlString(raw string) (string, bool) {
 // assignedText finds NAME = VALUE and "NAME": VALUE in a line, for what stands in comments.
 var assignedText = regexp.MustCompile(`(["']?)([A-Za-z_][A-Za-z0-9_.-]*)(["']?\s*[:=]\s*["']?)([^\s"',;}\]]+)`)
 
+// flaggedText finds --NAME VALUE and "--NAME", "VALUE" in a line.
+var flaggedText = regexp.MustCompile(`(--?([A-Za-z][A-Za-z0-9_-]*)["']?[\s,=]\s*["']?)([^\s"',;}\]#/-][^\s"',;}\]]*)`)
+
+// secretTable finds env = { ... } and the like, whose values may all be secrets; tableValue one of them.
+var (
+	secretTable = regexp.MustCompile(`(?i)(env|environment|headers|http_headers|requestinit)["']?\s*[:=]\s*\{[^}]*`)
+	tableValue  = regexp.MustCompile(`([:=]\s*)("[^"]*"?|'[^']*'?|[^\s,{"'][^,]*)`)
+)
+
 // maskLine hides what looks like a secret in a line, and makes it safe to show.
 func maskLine(line string) string {
 	line = model.Clean(strings.ReplaceAll(line, "\t", "    "))
@@ -235,6 +244,17 @@ func maskLine(line string) string {
 				return found
 			}
 			return m[1] + m[2] + m[3] + model.Dots
+		})
+		line = secretTable.ReplaceAllStringFunc(line, func(found string) string {
+			at := strings.IndexByte(found, '{')
+			return found[:at] + tableValue.ReplaceAllString(found[at:], "${1}"+model.Dots)
+		})
+		line = flaggedText.ReplaceAllStringFunc(line, func(found string) string {
+			m := flaggedText.FindStringSubmatch(found)
+			if !model.IsSecretName(m[2]) {
+				return found
+			}
+			return m[1] + model.Dots
 		})
 	}
 	indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
