@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	tea "github.com/charmbracelet/bubbletea"
+
 	"fusebox/model"
 )
 
@@ -58,6 +60,25 @@ func TestHarnessColumns(t *testing.T) {
 	}
 	if len(m.columns) == 0 {
 		t.Error("no column is left")
+	}
+}
+
+// A path of any length that a system takes can be typed; a paste that is no path is not taken.
+func TestLongTextIsTyped(t *testing.T) {
+	t.Parallel()
+	var line textLine
+	path := "/" + strings.Repeat("a folder/", 400)
+	line.key(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(path), Paste: true})
+	line.key(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(strings.Repeat("x", 5000)), Paste: true})
+	if line.text != path {
+		t.Errorf("%d bytes were taken of %d", len(line.text), len(path))
+	}
+	m := shopModel(t, 80, 24, shopSnapshot(shopFive, shopRows, nil))
+	for _, overlay := range []string{"/", ":", "P"} {
+		runKeys(m, overlay)
+		m.Update(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(path), Paste: true})
+		checkFits(t, m, "a long text in "+overlay)
+		runKeys(m, "esc")
 	}
 }
 

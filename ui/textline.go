@@ -6,6 +6,9 @@ import (
 	"fusebox/model"
 )
 
+// longestText is how long a line may become, in bytes: as long as a path. What does not fit is not taken at all.
+const longestText = 4096
+
 // textLine is a line that is being typed. The caret is always at its end: filters and names of actions are short.
 type textLine struct {
 	text string
@@ -22,7 +25,7 @@ func (t *textLine) key(k tea.KeyMsg) bool {
 		if k.Type == tea.KeySpace {
 			s = " "
 		}
-		if len(t.text)+len(s) <= 200 {
+		if len(t.text)+len(s) <= longestText {
 			t.text += s
 		}
 		return true

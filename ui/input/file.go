@@ -16,11 +16,12 @@ import (
 const joinWait = 30 * time.Millisecond
 
 // File is a terminal whose Read never ends inside an escape sequence or a UTF-8 character, unless the rest does not
-// come in time. It has the methods that Bubble Tea and its cancel reader look for (Fd and Name among them), so that raw
+// come in time; of a very long paste only the beginning is read. It has the methods that Bubble Tea and its cancel reader look for (Fd and Name among them), so that raw
 // mode and cancelling work as on the file itself.
 type File struct {
-	file *os.File
-	wait time.Duration
+	file  *os.File
+	wait  time.Duration
+	paste pasteLimit
 }
 
 // Open returns the terminal that keys are read from: stdin, or the controlling terminal when stdin is something else

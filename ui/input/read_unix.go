@@ -35,7 +35,7 @@ func (f *File) Read(p []byte) (int, error) {
 			break
 		}
 	}
-	return n, nil
+	return f.paste.cut(p[:n]), nil
 }
 
 // readable waits until there is something to read, or the time is over. It uses select because poll does not know
