@@ -21,6 +21,7 @@ type Loader struct {
 	looks     []look               // by harness
 	settling  map[string]time.Time // files that broke after they were good, by when that was first seen
 	last      *model.Snapshot
+	earlier   earlierMemo // has a lock of its own: it is no part of what is kept in step
 }
 
 // look is what the last accepted resolve of a harness gave and saw.

@@ -360,6 +360,9 @@ func (r *Redactor) Learn(s *Snapshot) {
 	})
 }
 
+// LearnDefinition adds the secrets of a definition that is in no snapshot.
+func (r *Redactor) LearnDefinition(d *Definition) { r.learn(d.Secrets()) }
+
 func (r *Redactor) learn(secrets []Variable) {
 	for _, s := range secrets {
 		value := strings.TrimSpace(s.Value.text)

@@ -40,6 +40,8 @@ type Options struct {
 	// Columns are the columns that were chosen the last time; SaveColumns remembers others, nil: nothing does.
 	Columns     Columns
 	SaveColumns func(Columns) error
+	// History knows what entries were before they changed; nil: nothing does.
+	History History
 	// Folders knows other folders; nil: there are none.
 	Folders Folders
 	// Editor makes the command that opens a file at a line; nil: there is none.
@@ -151,6 +153,7 @@ type Model struct {
 
 	changed map[model.CellKey]time.Time         // until when a cell is marked
 	was     map[model.CellKey]*model.Definition // what a cell of the folder's files was before it was changed by somebody
+	past    map[model.CellKey]past              // what the history was asked about cells, and what it answered
 	lately  []event
 	toast   *toast
 
@@ -167,13 +170,13 @@ func New(o Options) *Model {
 		o.Log = func(string, ...any) {}
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	m := &Model{o: o, keys: newKeyTable(o.ReadOnly), ctx: ctx, stop: stop, changed: map[model.CellKey]time.Time{}, was: map[model.CellKey]*model.Definition{}, canvas: newCanvas(0, 0), prefs: o.Columns}
+	m := &Model{o: o, keys: newKeyTable(o.ReadOnly), ctx: ctx, stop: stop, changed: map[model.CellKey]time.Time{}, was: map[model.CellKey]*model.Definition{}, past: map[model.CellKey]past{}, canvas: newCanvas(0, 0), prefs: o.Columns}
 	m.show(o.Snapshot)
 	return m
 }
 
 // Init starts listening to the source.
-func (m *Model) Init() tea.Cmd { return m.waitForChange() }
+func (m *Model) Init() tea.Cmd { return tea.Batch(m.waitForChange(), m.askHistory()) }
 
 // Messages.
 type (
@@ -241,7 +244,10 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if msg.change.Columns != nil {
 			m.setColumns(*msg.change.Columns)
 		}
-		return m, tea.Batch(m.replace(msg.change.Snapshot), m.waitForChange(), m.spin())
+		return m, tea.Batch(m.replace(msg.change.Snapshot), m.waitForChange(), m.spin(), m.askHistory())
+	case earlierMsg:
+		m.earlierFound(msg)
+		return m, nil
 	case rereadMsg:
 		m.say([]run{{"✓ ", roleOK}, {"files read again", roleText}}, copiedFor)
 		return m, m.wakeAt(m.o.Now().Add(copiedFor))
@@ -315,6 +321,7 @@ func (m *Model) replace(s *model.Snapshot) tea.Cmd {
 		m.cursor, m.top, m.first, m.view, m.zoom, m.paneFocus = position{}, 0, 0, viewGrid, zoomNone, false
 		clear(m.changed)
 		clear(m.was)
+		clear(m.past)
 		m.show(s)
 		m.addEvent(event{m.o.Now(), "·", roleDim, "looking at " + model.Clean(model.Tilde(s.Project, s.Home)), ""})
 		return nil

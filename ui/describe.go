@@ -135,15 +135,24 @@ func (m *Model) definitionLines(d *model.Definition) []paneLine {
 	return out
 }
 
-// oldLines say what an entry of the folder was before it changed, where that was seen; else, of a consent that does not fit
-// any more, that it is not known.
+// oldLines say what an entry of the folder was before it changed, where this run saw that, or git has what the consent was
+// given to; else, of a consent that does not fit any more, that it is not known.
 func (m *Model) oldLines(cell *model.Cell) []paneLine {
 	old := m.was[model.CellKey{Harness: cell.Harness, Name: cell.Name}]
+	from := ""
+	if old == nil {
+		if e := m.pastOf(cell); e != nil {
+			old, from = e.Definition, e.Words()
+		}
+	}
 	switch {
 	case old != nil:
 		lines := m.definitionLines(old)
 		if cell.Definition != nil && old.Display() == cell.Definition.Display() {
 			lines = append(lines, dimmed("what differs is not shown: a value, or the order of something"))
+		}
+		if from != "" {
+			lines = append(lines, dimmed(from))
 		}
 		return lines
 	case cell.Reason.Code == model.ReasonApprovalChanged:

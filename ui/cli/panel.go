@@ -64,7 +64,7 @@ func runPanel(s Streams, o options, p panelOptions) error {
 	source.prefs = prefs
 	source.follow()
 	screen := ui.New(ui.Options{
-		Snapshot: source.last, Source: source, Launcher: currentLauncher{source}, Switcher: currentSwitcher{source},
+		Snapshot: source.last, Source: source, Launcher: currentLauncher{source}, Switcher: currentSwitcher{source}, History: currentHistory{source},
 		Columns: columns, SaveColumns: prefs.save,
 		Folders: &folders{live: source, harnesses: loaders.All(), timeout: o.timeout, sessions: lookForSessions, log: session.log},
 		Theme:   theme, ASCII: p.ascii || asciiLocale(os.Getenv, runtime.GOOS), ReadOnly: p.readOnly, Log: session.log.printf,

@@ -164,7 +164,7 @@ func (s *scene) open(harnesses ...string) *screen {
 			s.t.Error(err)
 		}
 	})
-	p.model = ui.New(ui.Options{Snapshot: source.last, Source: source, Theme: ui.ThemeMono, Launcher: currentLauncher{source.live}, Switcher: countedSwitcher{currentSwitcher{source.live}, &writing},
+	p.model = ui.New(ui.Options{Snapshot: source.last, Source: source, Theme: ui.ThemeMono, Launcher: currentLauncher{source.live}, Switcher: countedSwitcher{currentSwitcher{source.live}, &writing}, History: currentHistory{source.live},
 		Log: log.printf,
 		Editor: func(path string, line, _ int) tea.ExecCommand {
 			p.edited = fmt.Sprintf("%s:%d", path, line)

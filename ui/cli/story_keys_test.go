@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"fusebox/loaders/githistory/gittest"
 	"fusebox/watch/sessions"
 )
 
@@ -232,6 +233,55 @@ func TestStory3AFingerprintThatFitsNoMore(t *testing.T) {
 	p.waitFor("docs [○ ]", "would load")
 	p.lacks("was docs-server", "evil-server")
 }
+
+// TestStory3GitHasTheOldText: a colleague's commit changed what was approved, and fusebox was not there: the pane and the
+// question show what the approval was given to, out of the repository, and from which commit. No secret of it is shown.
+func TestStory3GitHasTheOldText(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	old := `{"mcpServers": {"docs": {"command": "docs-server", "args": ["--root", "docs", "--api-key", "` + oldArgument + `", "see-` + oldValue + `"], "env": {"DOCS_TOKEN": "` + oldValue + `"}}}}`
+	s.write(".cursor/mcp.json", old)
+	p := s.open("cursor-cli")
+	p.keys("a")
+	p.agreeing("Let Cursor CLI start docs from this repository?")
+	p.waitFor("docs [○ ]", "would load")
+	at := time.Date(2026, 11, 2, 12, 0, 0, 0, time.UTC)
+	id := gittest.Commit(t, s.project, at, map[string]string{".cursor/mcp.json": old})
+	evil := `{"mcpServers": {"docs": {"command": "evil-server", "args": ["--root", "/"]}}}`
+	gittest.Commit(t, s.project, at.AddDate(0, 0, 7), map[string]string{".cursor/mcp.json": evil})
+	s.write(".cursor/mcp.json", evil)
+
+	later := s.open("cursor-cli")
+	was := "was docs-server --root docs --api-key •••••• see-••••••"
+	from := "as committed in " + id[:7] + ", 2026-11-02"
+	later.waitFor("docs [? changed]", "runs evil-server --root /", was, "env DOCS_TOKEN ••••••", from)
+	later.lacks("old text unknown", oldValue, oldArgument)
+	later.keys("a")
+	later.refusing("would run evil-server --root /", was, from)
+	later.keys("enter")
+	later.waitFor(was, from)
+	later.keys("y", "Y")
+	later.settle(sometime)
+	if text := later.frame + later.copied + later.log.String(); strings.Contains(text, oldValue) || strings.Contains(text, oldArgument) {
+		t.Errorf("a secret of the old definition was shown:\n%s", text)
+	}
+	later.keys("esc")
+
+	// What is not committed yet is compared with the approval, too; what loads again has no past.
+	s.write(".cursor/mcp.json", `{"mcpServers": {"docs": {"command": "worse-server"}}}`)
+	later.waitFor("runs worse-server", was, from)
+	s.write(".cursor/mcp.json", old)
+	later.waitFor("docs [○ ]", "would load")
+	later.lacks("as committed in")
+	s.write(".cursor/mcp.json", evil)
+	later.waitFor("docs [? changed]", was) // this run saw it now
+	later.lacks("as committed in")
+}
+
+const (
+	oldValue    = "quartz-mulberry-77"
+	oldArgument = "lantern-osprey-31"
+)
 
 // TestStory6ConnectionClosed: x says exit 1, o shows the last lines of stderr, e opens the entry; mended, x again.
 func TestStory6ConnectionClosed(t *testing.T) {
