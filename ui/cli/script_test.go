@@ -16,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
 
+	"fusebox/loaders/githistory/gittest"
 	_ "fusebox/ui/termguard" // as in the program
 )
 
@@ -70,6 +71,7 @@ func TestScripts(t *testing.T) {
 			"wait-for": scriptWaitFor,
 			"empty":    scriptEmpty,
 			"signal":   scriptSignal,
+			"commit":   scriptCommit,
 		},
 	})
 }
@@ -118,4 +120,9 @@ func scriptSignal(ts *testscript.TestScript, _ bool, args []string) {
 	for _, cmd := range ts.BackgroundCmds() {
 		ts.Check(cmd.Process.Signal(signals[args[0]]))
 	}
+}
+
+// scriptCommit commits one file of the folder as it is, on 2 November 2026: commit FILE.
+func scriptCommit(ts *testscript.TestScript, _ bool, args []string) {
+	gittest.Commit(ts, ts.MkAbs("."), time.Date(2026, 11, 2, 12, 0, 0, 0, time.UTC), map[string]string{args[0]: ts.ReadFile(args[0])})
 }

@@ -39,6 +39,7 @@ type (
 		LetsIn     string         `json:"lets_in,omitempty"`     // what else the same consent lets in
 		Warning    string         `json:"warning,omitempty"`     // what else happens
 		Missing    string         `json:"missing,omitempty"`     // what the server still lacks
+		Was        *wasDocument   `json:"was,omitempty"`         // what an approval that does not fit any more was given to
 		Refused    string         `json:"refused,omitempty"`     // why nothing was written
 		NotWritten []string       `json:"not_written,omitempty"` // why something failed
 	}
@@ -46,6 +47,11 @@ type (
 		Path    string `json:"path"`
 		Diff    string `json:"diff"`
 		Written bool   `json:"written"`
+	}
+	wasDocument struct {
+		Display string `json:"display"`
+		Commit  string `json:"commit"` // that has it
+		At      string `json:"at,omitempty"`
 	}
 	stepDocument struct {
 		ID     string   `json:"id"`
@@ -336,8 +342,15 @@ func (r *switchRun) already(it *plannedSwitch, missing string) error {
 // preview prints what an option would write.
 func (r *switchRun) preview(it *plannedSwitch, o *loaders.Option, end *exitError) error {
 	diffs := o.Plan().Diffs()
+	was := r.was(it)
 	if r.f.json {
 		doc := switchDocument{StateAfter: r.stateOf(it.cell), Reach: string(o.Reach), LetsIn: r.mask(o.LetsIn), Warning: r.mask(o.Warning), Missing: r.mask(o.Missing)}
+		if was != nil {
+			doc.Was = &wasDocument{Display: r.displayOf(was.Definition), Commit: was.Commit}
+			if !was.At.IsZero() {
+				doc.Was.At = was.At.Format(time.RFC3339)
+			}
+		}
 		if r.f.dryRun {
 			doc.StateAfter = r.stateOf(o.Then())
 		}
@@ -348,6 +361,14 @@ func (r *switchRun) preview(it *plannedSwitch, o *loaders.Option, end *exitError
 			return err
 		}
 	} else {
+		if it.approvesAnew() && it.cell.Definition != nil {
+			r.say("would run: %s", r.displayOf(it.cell.Definition))
+			if was != nil {
+				r.say("was: %s, %s", r.displayOf(was.Definition), was.Words())
+			} else {
+				r.say("was: not known, the fingerprint differs")
+			}
+		}
 		r.say("reach: %s", o.Label)
 		r.facts(o)
 		for i := range diffs {
@@ -358,6 +379,29 @@ func (r *switchRun) preview(it *plannedSwitch, o *loaders.Option, end *exitError
 		return end
 	}
 	return nil
+}
+
+// approvesAnew tells whether an approval is asked for beside one that does not fit any more.
+func (it *plannedSwitch) approvesAnew() bool {
+	return it.wish == loaders.WishApprove && it.cell != nil && it.cell.Reason.Code == model.ReasonApprovalChanged
+}
+
+// was looks up what the approval was given to that does not fit any more; nil where that is not known.
+func (r *switchRun) was(it *plannedSwitch) *ui.Earlier {
+	if !it.approvesAnew() {
+		return nil
+	}
+	e, err := r.session.loader.Earlier(r.session.ctx, it.key.Harness, it.key.Name)
+	if err != nil {
+		r.session.log.printf("history: %v", err)
+		return nil
+	}
+	return &ui.Earlier{Definition: e.Definition, Commit: e.Commit, At: e.At}
+}
+
+// displayOf shows a definition, which need be in no snapshot.
+func (r *switchRun) displayOf(d *model.Definition) string {
+	return r.mask(model.NewRedactor(d.Secrets()).Text(model.Clean(d.Display())))
 }
 
 func (r *switchRun) facts(o *loaders.Option) {

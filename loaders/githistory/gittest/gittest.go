@@ -12,14 +12,17 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 )
 
+// T is a test, of whatever kind.
+type T interface {
+	Fatalf(format string, args ...any)
+}
+
 // Commit writes a commit of these files (slash paths and their texts) into the repository at top, which it makes where there
 // is none, on top of what HEAD's branch was. It returns the id of the commit. The files themselves are not written.
-func Commit(t testing.TB, top string, at time.Time, files map[string]string) string {
-	t.Helper()
+func Commit(t T, top string, at time.Time, files map[string]string) string {
 	r := repository{t, filepath.Join(top, ".git")}
 	r.write("HEAD", []byte("ref: refs/heads/main\n"))
 	tree := r.tree(files)
@@ -35,23 +38,21 @@ func Commit(t testing.TB, top string, at time.Time, files map[string]string) str
 }
 
 type repository struct {
-	t   testing.TB
+	t   T
 	dir string
 }
 
 func (r repository) write(name string, data []byte) {
-	r.t.Helper()
 	path := filepath.Join(r.dir, filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		r.t.Fatal(err)
+		r.t.Fatalf("%v", err)
 	}
 	if err := os.WriteFile(path, data, 0o600); err != nil {
-		r.t.Fatal(err)
+		r.t.Fatalf("%v", err)
 	}
 }
 
 func (r repository) object(kind string, data []byte) [sha1.Size]byte {
-	r.t.Helper()
 	whole := append(fmt.Appendf(nil, "%s %d\x00", kind, len(data)), data...)
 	id := sha1.Sum(whole) //nolint:gosec // as above
 	var packed bytes.Buffer
@@ -64,7 +65,6 @@ func (r repository) object(kind string, data []byte) [sha1.Size]byte {
 }
 
 func (r repository) tree(files map[string]string) [sha1.Size]byte {
-	r.t.Helper()
 	folders := map[string]map[string]string{}
 	entries := map[string][]byte{} // by the name that they are sorted by
 	for path, text := range files {
