@@ -63,6 +63,9 @@ func idOf(k kind, data []byte) id {
 // put writes a loose object.
 func (s *shop) put(k kind, data []byte) id {
 	i := idOf(k, data)
+	if _, err := os.Stat(s.path(loosePath(i))); err == nil {
+		return i
+	}
 	s.write(loosePath(i), string(zipped(append(fmt.Appendf(nil, "%s %d\x00", k, len(data)), data...))))
 	return i
 }
