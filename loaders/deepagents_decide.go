@@ -512,6 +512,9 @@ func (d *deepagents) approvalRefused(out *model.Cell, n *deepNamed) string {
 	case d.policy.fault != nil:
 		return d.tilde(d.policy.faultFile.Path) + " cannot be followed: mend it first"
 	case d.policy.replaced != nil:
+		if _, approved, _ := d.approved(n.project); approved && d.unrejectable(n.name) == "" {
+			break // only the user's own rejection stands before an administrator's approval
+		}
 		return "an administrator's list of approvals stands in the place of yours"
 	case reason.Code == model.ReasonRejected || reason.Code == model.ReasonBlockedByPolicy:
 		if why := d.unrejectable(n.name); why != "" {

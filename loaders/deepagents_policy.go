@@ -227,13 +227,8 @@ func (d *deepagents) readPolicy() {
 	if p.fault != nil {
 		own = nil
 	}
-	for _, a := range own {
-		if _, no := p.rejected[a.name]; !no {
-			p.approvals[a.name] = append(p.approvals[a.name], a.deepApproval)
-		}
-	}
-	for name := range p.rejected {
-		delete(p.enabled, name)
+	for _, a := range own { // of rejected names too: they count again once the rejection is taken back
+		p.approvals[a.name] = append(p.approvals[a.name], a.deepApproval)
 	}
 	d.policyNotes()
 }
@@ -543,7 +538,7 @@ func (d *deepagents) identityOf(a deepApproval) deepIdentity {
 }
 
 // approved looks a project entry up: by its name in the environment, then among the stored approvals. changed is a row of
-// the same name and place for another definition.
+// the same name and place for another definition. Rejections are not looked at: they beat what is found here.
 func (d *deepagents) approved(e *deepEntry) (consent model.Location, ok bool, changed *deepApproval) {
 	if pythonStrip(e.Name) == "" {
 		return consent, false, nil

@@ -72,14 +72,20 @@ func approveDeepagents(env *Env, r *Reader, cell *model.Cell, revoke bool) []Opt
 	if len(steps) > 0 {
 		o.Warning = "it was rejected for every folder: in another one deepagents asks again"
 	}
-	if e := n.project; e != nil && !n.kept {
+	e := n.project
+	var approved, byName bool // it was, before it was rejected
+	if e != nil {
+		_, approved, _ = d.approved(e)
+		_, byName = d.policy.enabled[n.name]
+	}
+	if e != nil && !approved {
 		id := d.identity(e)
 		if id.shared {
 			o.Label = "this repository, with all its worktrees"
 		}
 		steps = append(steps, Step{StepAddTable, []string{"mcp", deepApprovalsKey}, deepRowText(id, e)})
 		steps = append(steps, d.forgetOldApproval(n.name)...)
-	} else if len(steps) > 0 {
+	} else if len(steps) > 0 && (e == nil || byName) {
 		o.Reach, o.Label, o.LetsIn, o.Warning = ReachEverywhere, labelEverywhere, "", ""
 	}
 	if len(steps) == 0 {
@@ -146,6 +152,7 @@ func (d *deepagents) revoke(n *deepNamed) []Option {
 		return nil
 	}
 	var steps []Step
+	var unwritten string
 	want, exact, fingerprint := d.identity(e), deepIdentity{d.r.RealPath(e.root), false}, deepFingerprint(e.value)
 	rows, _ := tomlAt(configTree(d.config), "mcp", deepApprovalsKey)
 	list := codexList(rows)
@@ -153,15 +160,18 @@ func (d *deepagents) revoke(n *deepNamed) []Option {
 		if is := d.identityOf(a); a.scope != model.ScopeUser || is != want && is != exact || a.fingerprint != fingerprint || a.index >= len(list) {
 			continue
 		}
-		if text, ok := tomlLiteral(list[a.index]); ok {
-			steps = append(steps, Step{StepRemoveTable, []string{"mcp", deepApprovalsKey}, text})
+		text, ok := tomlLiteral(list[a.index])
+		if !ok {
+			unwritten = fmt.Sprintf("the row that approves it (%s:%d) holds a date or a fraction, and such a row is not edited", d.tilde(a.at.Path), a.at.Line)
+			continue
 		}
+		steps = append(steps, Step{StepRemoveTable, []string{"mcp", deepApprovalsKey}, text})
 	}
 	label := labelHere
 	if want.shared {
 		label = "this repository, with all its worktrees"
 	}
-	here := Option{Reach: ReachHere, Label: label, Edits: d.edit(steps...)}
+	here := Option{Reach: ReachHere, Label: label, Edits: d.edit(steps...), Unavailable: unwritten}
 	path := []string{"mcp", deepRejectedKey}
 	reject := Step{StepAppend, path, n.name}
 	if text, ok := textAt(d.config, path); ok {

@@ -412,14 +412,16 @@ func TestDeepagentsSwitches(t *testing.T) {
 		"approve what is rejected, a list": {"[mcp]\ndisabled_project_servers = [\" loc\", \"b\"]\n", nil, "loc", WishApprove, ReachHere, "[mcp]\ndisabled_project_servers = [\"b\"]\n\n" + strings.TrimSuffix(row, "\n")},
 		"revoke":                           {other + row, nil, "loc", WishRevoke, ReachHere, strings.TrimSuffix(other, "\n")},
 		"revoke an inline row":             {"[mcp]\nenabled_project_server_approvals = [{project_root = \"@PROJECT@\", name = \"loc\", x = 1, fingerprint = \"" + deepFingerprint(deepJSON(t, x)) + "\"}]\n", nil, "loc", WishRevoke, ReachHere, "[mcp]\nenabled_project_server_approvals = []\n"},
-		"reject":                           {"", map[string]string{deepEnableVariable: "loc"}, "loc", WishRevoke, ReachEverywhere, "[mcp]\ndisabled_project_servers = [\"loc\"]\n"},
-		"reject beside a text":             {"[mcp]\ndisabled_project_servers = \"a\"\n", map[string]string{deepEnableVariable: "loc"}, "loc", WishRevoke, ReachEverywhere, "[mcp]\ndisabled_project_servers = \"a, loc\"\n"},
-		"off":                              {"", nil, "mine", WishOff, ReachEverywhere, "[mcp]\ndisabled_servers = [\"mine\"]\n"},
-		"off beside others":                {"[mcp]\n# these\ndisabled_servers = [\n  \"a\", # a\n]\n", nil, "mine", WishOff, ReachEverywhere, "[mcp]\n# these\ndisabled_servers = [\n  \"a\", # a\n  \"mine\",\n]\n"},
-		"off at the old place":             {"[mcp_disabled]\nservers = [\"a\"]\n", nil, "mine", WishOff, ReachEverywhere, "[mcp_disabled]\nservers = [\"a\", \"mine\"]\n"},
-		"off where nothing counts":         {"[mcp]\ndisabled_servers = 5\n[mcp_disabled]\nservers = 5\n", nil, "mine", WishOff, ReachEverywhere, "[mcp]\ndisabled_servers = [\"mine\"]\n[mcp_disabled]\nservers = 5\n"},
-		"on":                               {"[mcp]\ndisabled_servers = [\"a\", \"mine\"]\n", nil, "mine", WishOn, ReachEverywhere, "[mcp]\ndisabled_servers = [\"a\"]\n"},
-		"on at the old place":              {"[mcp_disabled]\nservers = [\"mine\"]\n", nil, "mine", WishOn, ReachEverywhere, "[mcp_disabled]\nservers = []\n"},
+		"take back a rejection of what the environment names": {"[mcp]\ndisabled_project_servers = [\"loc\", \"b\"]\n", map[string]string{deepEnableVariable: "loc"}, "loc", WishApprove, ReachEverywhere, "[mcp]\ndisabled_project_servers = [\"b\"]\n"},
+		"take back a rejection of what is approved":           {"[mcp]\ndisabled_project_servers = [\"loc\"]\n" + row, nil, "loc", WishApprove, ReachHere, "[mcp]\ndisabled_project_servers = []\n" + row},
+		"reject":                   {"", map[string]string{deepEnableVariable: "loc"}, "loc", WishRevoke, ReachEverywhere, "[mcp]\ndisabled_project_servers = [\"loc\"]\n"},
+		"reject beside a text":     {"[mcp]\ndisabled_project_servers = \"a\"\n", map[string]string{deepEnableVariable: "loc"}, "loc", WishRevoke, ReachEverywhere, "[mcp]\ndisabled_project_servers = \"a, loc\"\n"},
+		"off":                      {"", nil, "mine", WishOff, ReachEverywhere, "[mcp]\ndisabled_servers = [\"mine\"]\n"},
+		"off beside others":        {"[mcp]\n# these\ndisabled_servers = [\n  \"a\", # a\n]\n", nil, "mine", WishOff, ReachEverywhere, "[mcp]\n# these\ndisabled_servers = [\n  \"a\", # a\n  \"mine\",\n]\n"},
+		"off at the old place":     {"[mcp_disabled]\nservers = [\"a\"]\n", nil, "mine", WishOff, ReachEverywhere, "[mcp_disabled]\nservers = [\"a\", \"mine\"]\n"},
+		"off where nothing counts": {"[mcp]\ndisabled_servers = 5\n[mcp_disabled]\nservers = 5\n", nil, "mine", WishOff, ReachEverywhere, "[mcp]\ndisabled_servers = [\"mine\"]\n[mcp_disabled]\nservers = 5\n"},
+		"on":                       {"[mcp]\ndisabled_servers = [\"a\", \"mine\"]\n", nil, "mine", WishOn, ReachEverywhere, "[mcp]\ndisabled_servers = [\"a\"]\n"},
+		"on at the old place":      {"[mcp_disabled]\nservers = [\"mine\"]\n", nil, "mine", WishOn, ReachEverywhere, "[mcp_disabled]\nservers = []\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -444,6 +446,44 @@ func TestDeepagentsSwitches(t *testing.T) {
 				t.Errorf("a new file has the mode %v", info.Mode())
 			}
 		})
+	}
+}
+
+// TestDeepagentsRejectionBeforeAdministrator: what an administrator approves can be rejected, and the rejection taken back.
+func TestDeepagentsRejectionBeforeAdministrator(t *testing.T) {
+	t.Parallel()
+	const x = `{"command": "x"}`
+	const rejected = "[mcp]\ndisabled_project_servers = ['a', 'b']\n"
+	s := deepScene(t, map[string]string{deepProject: `{"mcpServers": {"a": ` + x + `, "b": ` + x + `}}`, deepConfig: rejected, deepManaged: deepRowFor(t, "@PROJECT@", "a", x, false)}, nil)
+	b := NewSwitchboard(s.env, deepAgents())
+	if answer := b.Ask(b.Cell("b"), WishApprove); !strings.Contains(answer.Refused, "administrator") {
+		t.Errorf("what no administrator approves: %+v", answer)
+	}
+	answer := b.Ask(b.Cell("a"), WishApprove)
+	if len(answer.Options) != 1 || answer.Options[0].Plan() == nil {
+		t.Fatalf("%+v", answer)
+	}
+	if applied := answer.Options[0].Plan().Apply(nil, ""); applied.Err != nil {
+		t.Fatal(applied.Err)
+	}
+	if got, err := os.ReadFile(s.path(deepConfig)); err != nil || string(got) != "[mcp]\ndisabled_project_servers = ['b']\n" {
+		t.Errorf("%v\n%s", err, got)
+	}
+	b = NewSwitchboard(s.env, deepAgents())
+	if c := b.Cell("a"); c.Decision != model.DecisionLoads {
+		t.Errorf("%+v", c.Reason)
+	}
+}
+
+// TestDeepagentsRowWithDate: a row that holds what is not written here is not taken out, and the reason says which.
+func TestDeepagentsRowWithDate(t *testing.T) {
+	t.Parallel()
+	const x = `{"command": "x"}`
+	s := deepScene(t, map[string]string{deepProject: `{"mcpServers": {"a": ` + x + `}}`, deepConfig: deepRowFor(t, "@PROJECT@", "a", x, false) + "when = 2026-01-02\n"}, nil)
+	b := NewSwitchboard(s.env, deepAgents())
+	options := b.Ask(b.Cell("a"), WishRevoke).Options
+	if len(options) != 2 || !strings.Contains(options[0].Unavailable, "config.toml:1") || options[1].Unavailable != "" {
+		t.Errorf("%+v", options)
 	}
 }
 
