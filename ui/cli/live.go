@@ -3,7 +3,10 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -36,12 +39,18 @@ type live struct {
 	last       *model.Snapshot                // the newest that was given out
 	shown      atomic.Pointer[model.Snapshot] // the same, for others
 	generation int
-	note       string
+	note       string // of the watcher
+	lost       bool   // the folder that the panel is about is gone
 	watched    map[string]bool
 	drawn      time.Time // when a launch was last shown: its progress is shown ten times a second at most
 }
 
 const progressEvery = 100 * time.Millisecond
+
+// While the folder is gone nothing may be left to be watched, so its coming back is looked for.
+const lookForFolderEvery = 2 * time.Second
+
+const noteFolderGone = "the folder is gone"
 
 // newLive reads everything once and starts to watch.
 func newLive(s *session, launcher *launcher, reloads *reloads) *live {
@@ -109,12 +118,20 @@ func (l *live) Wait(ctx context.Context) (ui.Change, bool) {
 		if in, ok := w.reloads.next(time.Now()); ok {
 			sessions = time.After(in)
 		}
+		var back <-chan time.Time
+		if l.lost {
+			back = time.After(lookForFolderEvery)
+		}
 		select {
 		case <-ctx.Done():
 			return ui.Change{}, false
 		case now := <-sessions:
 			if w.reloads.look(ctx, now) {
-				return ui.Change{Snapshot: l.show(), Note: l.note}, true
+				return l.change(nil), true
+			}
+		case <-back:
+			if l.folderChanged(w) {
+				return l.change(nil), true
 			}
 		case batch, ok := <-l.watcher.Batches():
 			if !ok {
@@ -129,16 +146,17 @@ func (l *live) Wait(ctx context.Context) (ui.Change, bool) {
 			}
 			l.logReload(snapshot, batch, again, took)
 			columns := l.changedColumns(batch.Paths)
-			if snapshot == l.files && batch.Note == l.note && columns == nil {
+			if !l.folderChanged(w) && snapshot == l.files && batch.Note == l.note && columns == nil {
 				continue
 			}
 			w.reloads.observe(l.files, snapshot, time.Now())
 			l.files, l.note = snapshot, batch.Note
-			return ui.Change{Snapshot: l.show(), Note: batch.Note, Columns: columns}, true
+			return l.change(columns), true
 		case w := <-l.opened:
 			l.files = w.loader.Snapshot()
 			l.follow()
-			return ui.Change{Snapshot: l.show(), Note: l.note}, true
+			l.folderChanged(w)
+			return l.change(nil), true
 		case <-w.launcher.changed:
 			if wait := progressEvery - time.Since(l.drawn); wait > 0 {
 				select {
@@ -155,9 +173,30 @@ func (l *live) Wait(ctx context.Context) (ui.Change, bool) {
 				w.reloads.observe(l.files, snapshot, time.Now())
 				l.files = snapshot
 			}
-			return ui.Change{Snapshot: l.show(), Note: l.note}, true
+			return l.change(nil), true
 		}
 	}
+}
+
+// change is what is shown now, with what has to be said about how it is known.
+func (l *live) change(columns *ui.Columns) ui.Change {
+	note := l.note
+	if l.lost {
+		note = noteFolderGone
+	}
+	return ui.Change{Snapshot: l.show(), Note: note, Columns: columns}
+}
+
+// folderChanged looks whether the folder that the panel is about has gone or come back.
+func (l *live) folderChanged(w *workspace) bool {
+	info, err := os.Stat(w.env.Project)
+	lost := errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir()
+	changed := lost != l.lost
+	l.lost = lost
+	if changed {
+		l.log.printf("the folder %s: gone %t", w.env.Project, lost)
+	}
+	return changed
 }
 
 // changedColumns reads the chosen columns again when their file is among the paths; nil when it is not, or says the same.

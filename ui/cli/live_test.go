@@ -223,3 +223,26 @@ func TestABigFileThatChangesNothing(t *testing.T) {
 	s.write("~/.claude.json", strings.Replace(bigClaudeJSON(s.project, 105), "docs-server", "better-server", 1))
 	p.waitFor("runs better-server")
 }
+
+// TestTheFolderGoesAndComesBack: the header says that the folder of the panel is gone, for as long as it is.
+func TestTheFolderGoesAndComesBack(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.write(".mcp.json", `{"mcpServers": {"docs": {"command": "x"}}}`)
+	s.write("~/.claude.json", `{"mcpServers": {"mail": {"command": "x"}}}`)
+	p := s.open("claude-code")
+	p.shows("docs", "mail")
+	p.lacks(noteFolderGone)
+	elsewhere := s.project + "-elsewhere"
+	if err := os.Rename(s.project, elsewhere); err != nil {
+		t.Fatal(err)
+	}
+	p.waitFor(noteFolderGone)
+	p.waitUntil("docs is gone, mail is not", func(frame string) bool { return !strings.Contains(frame, "docs") && strings.Contains(frame, "mail") })
+	if err := os.Rename(elsewhere, s.project); err != nil {
+		t.Fatal(err)
+	}
+	p.waitUntil("it is back", func(frame string) bool {
+		return !strings.Contains(frame, noteFolderGone) && strings.Contains(frame, "docs")
+	})
+}
