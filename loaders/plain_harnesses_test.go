@@ -2,6 +2,7 @@ package loaders
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -149,9 +150,44 @@ func TestDroidResolve(t *testing.T) {
 			want: map[string]string{"a": "disabled switched-off ./.factory/mcp.json:3 | project ./.factory/mcp.json:3 | beats user ~/.factory/mcp.json:3 | from-repository"}},
 		{name: "from a folder below", start: "s", files: map[string]string{gitHead: "", "./.factory/mcp.json": mcpServers(a)},
 			want: map[string]string{"a": "configured | project ./.factory/mcp.json:3 | from-repository"}},
-		{name: "a broken file is dropped", files: map[string]string{droidUser: mcpServers(a), "./.factory/mcp.json": "{// c\n\"mcpServers\":{" + a + "}}", "./.mcp.json": "{}"},
+		{name: "every folder up to the root of the repository, the nearest first", start: "s/t", files: map[string]string{gitHead: "", "./.factory/mcp.json": mcpServers(a, `"r": {"command":"x"}`),
+			"./s/.factory/mcp.json": mcpServers(`"s": {"command":"x"}`, a), "./s/t/.factory/mcp.json": mcpServers(a)},
+			want: map[string]string{
+				"a": "configured | project ./s/t/.factory/mcp.json:3 | beats project ./s/.factory/mcp.json:4 | beats project ./.factory/mcp.json:3 | from-repository",
+				"r": "configured | project ./.factory/mcp.json:4 | from-repository",
+				"s": "configured | project ./s/.factory/mcp.json:3 | from-repository"}},
+		{name: "no repository: that folder alone", start: "s", files: map[string]string{"./.factory/mcp.json": mcpServers(a)}},
+		{name: "comments", files: map[string]string{droidUser: "// c\n" + mcpServers(a)}, want: map[string]string{"a": "configured | user ~/.factory/mcp.json:4"}},
+		{name: "a broken file is dropped", files: map[string]string{droidUser: mcpServers(a), "./.factory/mcp.json": "{\n\"mcpServers\":{" + a + "},}", "./.mcp.json": "{}"},
 			want:  map[string]string{"a": "configured | user ~/.factory/mcp.json:3 | pending project error file-refused ./.factory/mcp.json:2"},
 			notes: []string{"file-dropped"}},
+		{name: "an entry that does not fit replaces all the same", files: map[string]string{droidUser: mcpServers(a), "./.factory/mcp.json": mcpServers(`"a": {"command":5}`)},
+			want: map[string]string{"a": "error entry-invalid ./.factory/mcp.json:3 | project ./.factory/mcp.json:3 | beats user ~/.factory/mcp.json:3 | from-repository"}},
+		{name: "null stops all", ran: "./.factory/mcp.json:3", files: map[string]string{droidUser: mcpServers(`"u": {"command":"x"}`), "./.factory/mcp.json": mcpServers(`"a": null`)},
+			want: map[string]string{
+				"a": "error entry-invalid ./.factory/mcp.json:3 | project ./.factory/mcp.json:3 | from-repository",
+				"u": "error entry-invalid ./.factory/mcp.json:3 | user ~/.factory/mcp.json:3"}},
+		{name: "a name that is written the same way is the same", files: map[string]string{droidUser: mcpServers(`"my server": {"command":"x"}`, `"my.server": {"command":"y"}`, `"x y": {"command":"x"}`), "./.factory/mcp.json": mcpServers(`"x-y": {"command":"x","disabled":true}`)},
+			want: map[string]string{
+				"my.server": "configured | user ~/.factory/mcp.json:4 | beats user ~/.factory/mcp.json:3",
+				"x-y":       "disabled switched-off ./.factory/mcp.json:3 | project ./.factory/mcp.json:3 | beats user ~/.factory/mcp.json:5 | from-repository"}},
+		{name: "what counts as disabled", files: map[string]string{droidUser: mcpServers(`"t": {"command":"x","disabled":"no"}`, `"one": {"command":"x","disabled":1}`, `"zero": {"command":"x","disabled":0}`, `"null": {"command":"x","disabled":null}`)},
+			want: map[string]string{
+				"t":    "disabled switched-off ~/.factory/mcp.json:3 | user ~/.factory/mcp.json:3",
+				"one":  "disabled switched-off ~/.factory/mcp.json:4 | user ~/.factory/mcp.json:4",
+				"zero": "configured | user ~/.factory/mcp.json:5",
+				"null": "configured | user ~/.factory/mcp.json:6"}},
+		{name: "a policy", files: map[string]string{droidUser: mcpServers(a, `"b": {"command":"y","args":["run","The-Tool"]}`, `"r": {"type":"http","url":"https://mcp.example.com/x"}`, `"q": {"type":"http","url":"https://example.com.evil"}`),
+			"./.factory/settings.json": `{"mcpPolicy":{"enabled":false,"allowlist":["x"]}}`, "~/.factory/settings.json": "// c\n{\"mcpPolicy\":{\"enabled\":true,\n\"allowlist\":[\"thetool\",\"https://example.com/any\"]}}"},
+			want: map[string]string{
+				"a": "disabled blocked-by-policy ~/.factory/settings.json:2 | user ~/.factory/mcp.json:3",
+				"b": "configured | user ~/.factory/mcp.json:4",
+				"r": "configured | user ~/.factory/mcp.json:5",
+				"q": "disabled blocked-by-policy ~/.factory/settings.json:2 | user ~/.factory/mcp.json:6"}},
+		{name: "the nearest policy that is on", files: map[string]string{droidUser: mcpServers(a), "./.factory/settings.json": `{"mcpPolicy":{"enabled":true,"allowlist":["x"]}}`, "~/.factory/settings.local.json": `{"mcpPolicy":{"enabled":true}}`},
+			want: map[string]string{"a": "configured | user ~/.factory/mcp.json:3"}},
+		{name: "variables", vars: map[string]string{"SET": "v", "EMPTY": ""}, files: map[string]string{droidUser: mcpServers(`"a": {"command":"${NOPE}","env":{"A":"${SET}${EMPTY}${NOPE:-d}${NOPE}$NOPE"}}`)},
+			want: map[string]string{"a": "configured | user ~/.factory/mcp.json:3 | unset-variable"}},
 		{name: "types", files: map[string]string{droidUser: mcpServers(`"u": {"url":"https://example.com"}`, `"h": {"type":"http","url":"https://example.com"}`, `"s": {"type":"sse","url":"https://example.com"}`, `"x": {"type":"ws","url":"x"}`, `"n": 1`)},
 			want: map[string]string{
 				"u": "error entry-invalid ~/.factory/mcp.json:3 | user ~/.factory/mcp.json:3 | url-without-type:3",
@@ -160,6 +196,22 @@ func TestDroidResolve(t *testing.T) {
 				"x": "error entry-invalid ~/.factory/mcp.json:6 | user ~/.factory/mcp.json:6",
 				"n": "error entry-invalid ~/.factory/mcp.json:7 | user ~/.factory/mcp.json:7"}},
 	})
+}
+
+func TestDroidLaunch(t *testing.T) {
+	t.Parallel()
+	tr := layTree(t, map[string]string{droidUser: mcpServers(`"a": {"command":"x","args":["${SET}"],"env":{"A":"${SET} ${EMPTY:-d} ${EMPTY} ${NOPE:-d} ${NOPE} $SET"}}`)}, map[string]string{"SET": "v", "EMPTY": ""})
+	h := factoryDroid()
+	l := h.LaunchFor(tr.env, &cellNamed(tr.column(h), "a").Entry)
+	if !slices.Equal(l.Args, []string{"${SET}"}) || !slices.Contains(l.Env, "A=v d  d ${NOPE} $SET") || !slices.Equal(l.Unset, []string{"NOPE"}) {
+		t.Errorf("%q, %q, unset %q", l.Args, l.Env, l.Unset)
+	}
+	for name, want := range map[string]string{"my server": "my-server", " a.b ": "a-b", "a--_b-": "a-_b", "é": "invalid-server-name", "aé/b": "a-b",
+		"a\u00a0b\u3000c": "a-b-c", strings.Repeat("a", 31) + "-b": strings.Repeat("a", 31), "": "invalid-server-name"} {
+		if got := h.Launch.ToolName(name, "t"); got != want+"___t" {
+			t.Errorf("%q: %q", name, got)
+		}
+	}
 }
 
 // plainFuzz gives the same text as every file of a harness whose files are maps of servers.
@@ -184,7 +236,9 @@ func FuzzResolveCline(f *testing.F)         { plainFuzz(f, clineExtension(), cli
 func FuzzResolveAntigravity(f *testing.F) {
 	plainFuzz(f, antigravity(), antigravityFile, "./.agents/mcp_config.json", "~/.gemini/antigravity/mcp_config.json")
 }
-func FuzzResolveDroid(f *testing.F) { plainFuzz(f, factoryDroid(), droidUser, "./.factory/mcp.json") }
+func FuzzResolveDroid(f *testing.F) {
+	plainFuzz(f, factoryDroid(), droidUser, "./.factory/mcp.json", "./.factory/settings.json")
+}
 
 // TestPlainSwitches: an entry that does not load has no switch, the others have.
 func TestPlainSwitches(t *testing.T) {

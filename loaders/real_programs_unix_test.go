@@ -71,6 +71,7 @@ type realCase struct {
 	harness model.HarnessID
 	files   map[string]string // ~/ home, ./ project; @SERVER:name@ is filled in, see server
 	git     bool
+	start   string // the folder below ./ that the session starts in
 	servers []string
 	consent bool // try consents, not switches
 }
@@ -224,6 +225,7 @@ func layReal(t *testing.T, bin string, c realCase) *realScene {
 			t.Fatalf("git init: %v: %s", err, out)
 		}
 	}
+	s.project = filepath.Join(s.project, c.start)
 	picked, _ := loaders.Select(loaders.All(), []string{string(c.harness)})
 	s.harness = picked[0]
 	s.env = &loaders.Env{Home: s.home, Project: s.project, GOOS: runtime.GOOS, Vars: map[string]string{"HOME": s.home}, UID: os.Getuid(), Now: time.Now}
@@ -332,6 +334,12 @@ func (s *realScene) ask(t *testing.T, name string) string {
 		return s.askCodex(t, name)
 	case "gemini":
 		return s.askGemini(t, name)
+	case "grok":
+		return s.askGrok(t, name)
+	case "openclaw":
+		return s.askOpenClaw(t, name)
+	case "droid":
+		return s.askDroid(t, name)
 	default:
 		return s.askOpenCode(t, name)
 	}
