@@ -13,8 +13,8 @@ import (
 	"fusebox/model"
 )
 
-// grokBuild is the registry row of Grok Build. Its rules were observed on 1.0.41 with `grok mcp list`, `grok inspect` and `grok
-// mcp doctor`; what these do not show was read in its source at 19d42e3.
+// grokBuild is the registry row of Grok Build. Its rules were observed on 1.0.41 with `grok mcp doctor` and with sessions that
+// could not reach their model; what these do not show was read in its source at 19d42e3.
 func grokBuild() Harness {
 	return Harness{
 		Harness: model.Harness{
@@ -103,6 +103,7 @@ func (g *grok) resolve() {
 	layers = append(layers, g.foreign()...)
 	cells := g.cells(layers...)
 	g.readTrust()
+	g.checkUser()
 	for _, c := range cells {
 		g.decide(c)
 	}
@@ -112,7 +113,52 @@ func (g *grok) resolve() {
 	g.result.Notes = g.notes
 }
 
-// list reads a list of texts of the user's file; other items do not count.
+// checkUser finds what in the user's file keeps a session from starting. The program's own listings start all the same.
+func (g *grok) checkUser() {
+	if g.user.Status == model.FileMalformed {
+		g.broken = &model.Problem{Location: g.user.Location(), Text: "Grok does not start because of " + g.tilde(g.user.Path) + ": " + model.Clean(g.user.Note)}
+	}
+	if !g.user.OK() {
+		return
+	}
+	tree := g.user.TOML.Tree()
+	bad := func(why string, path ...string) {
+		if g.broken == nil {
+			at := g.user.TOMLAt(path...)
+			g.broken = &model.Problem{Location: at, Text: "Grok does not start because of " + g.tilde(g.user.Path) + ": " + JoinKey(path...) + " is no " + why}
+		}
+	}
+	texts := func(v any) bool { _, fits := grokTexts(v); return fits }
+	if v, set := tomlAt(tree, "disabled_mcp_servers"); set && !texts(v) {
+		bad("list of texts", "disabled_mcp_servers")
+	}
+	if v, set := tomlAt(tree, "disabled_mcp_tools"); set {
+		tools, fits := v.(map[string]any)
+		if !fits {
+			bad("table", "disabled_mcp_tools")
+		}
+		for _, name := range g.user.TOML.Keys("disabled_mcp_tools") {
+			if fits && !texts(tools[name]) {
+				bad("list of texts", "disabled_mcp_tools", name)
+			}
+		}
+	}
+	for _, path := range [][]string{{"compat"}, {"compat", "claude"}, {"compat", "cursor"}} {
+		if v, set := tomlAt(tree, path...); set {
+			if _, fits := v.(map[string]any); !fits {
+				bad("table", path...)
+			}
+		}
+		mcps := append(slices.Clone(path), "mcps")
+		if v, set := tomlAt(tree, mcps...); set && len(path) == 2 {
+			if _, fits := v.(bool); !fits {
+				bad("true or false", mcps...)
+			}
+		}
+	}
+}
+
+// list reads a list of texts of the user's file.
 func (g *grok) list(key string) []string {
 	if !g.user.OK() {
 		return nil
@@ -151,16 +197,17 @@ func (g *grok) enabled(variable string, path ...string) bool {
 	return true
 }
 
-// gate remembers the names of the folder's own sources.
+// gate remembers the names that the folder's own sources define; what is off there does not count.
 func (g *grok) gate(entries []plainEntry) {
 	for _, e := range entries {
-		if e.fault == nil {
+		if e.fault == nil && (e.off == nil || filepath.Ext(e.Source.Path) == ".toml") {
 			g.gated[e.Name] = true
 		}
 	}
 }
 
-// foreign reads the files of Claude Code and Cursor, and .mcp.json, the highest first.
+// foreign reads the files of Claude Code and Cursor, and .mcp.json, the highest first. An entry that is off there does not
+// count, so it comes after all others.
 func (g *grok) foreign() [][]plainEntry {
 	var out [][]plainEntry
 	imported, _ := g.setting("claude_compat", "imported")
@@ -182,7 +229,9 @@ func (g *grok) foreign() [][]plainEntry {
 		local := read(f, "projects", g.env.Project, "mcpServers")
 		for i := range local {
 			local[i].Scope = model.ScopeLocal
-			g.gated[local[i].Name] = true
+			if local[i].off == nil {
+				g.gated[local[i].Name] = true
+			}
 		}
 		out = append(out, local, read(f, "mcpServers"))
 	}
@@ -208,7 +257,19 @@ func (g *grok) foreign() [][]plainEntry {
 		g.gate(entries)
 		out = append(out, entries)
 	}
-	return out
+	var off []plainEntry
+	for i, entries := range out {
+		on := entries[:0:0]
+		for _, e := range entries {
+			if e.off != nil && e.fault == nil {
+				off = append(off, e)
+			} else {
+				on = append(on, e)
+			}
+		}
+		out[i] = on
+	}
+	return append(out, off)
 }
 
 // tomlEntries reads the servers of a config.toml. A bad entry is reported and left out, a file that does not parse is lost.
@@ -439,7 +500,8 @@ func grokFill(env *Env, text string) (string, []string) {
 	return filled, unset
 }
 
-// readTrust finds whether the folder is trusted, and the line that says so, or would.
+// readTrust finds whether the folder is trusted, and the line that says so, or would. Trust is the repository's, or without
+// one the session's folder's: that of a folder above does not count.
 func (g *grok) readTrust() {
 	g.trust = g.r.ReadTOML(filepath.Join(g.home, "trusted_folders.toml"), model.ScopeUser)
 	g.key = g.start
@@ -453,22 +515,48 @@ func (g *grok) readTrust() {
 		return
 	}
 	g.waits = true
-	if !g.trust.OK() {
+	if !g.trustReads() {
 		return
 	}
-	depth := -1
+	found := false
 	for _, folder := range g.trust.TOML.Keys("folders") {
-		if g.unsafe(folder) || !Within(g.key, filepath.Clean(folder)) {
+		if slices.Contains(strings.Split(filepath.ToSlash(folder), "/"), "..") || filepath.Clean(folder) != g.key {
 			continue
 		}
-		n := len(Ancestors(folder))
 		v, _ := tomlAt(g.trust.TOML.Tree(), "folders", folder, "trusted")
 		trusted, _ := v.(bool)
-		if n > depth || n == depth && !trusted {
-			depth, g.waits = n, !trusted
+		if !found || !trusted {
+			found, g.waits = true, !trusted
 			g.by = g.trust.TOMLAt("folders", folder, "trusted")
 		}
 	}
+}
+
+// trustReads tells whether the file of trusted folders counts: one entry that does not fit makes Grok drop all of it.
+func (g *grok) trustReads() bool {
+	if !g.trust.OK() {
+		return false
+	}
+	v, set := tomlAt(g.trust.TOML.Tree(), "folders")
+	folders, ok := v.(map[string]any)
+	if !ok {
+		if set {
+			g.note("file-dropped", g.trust.Path, g.trust.TOML.Line("folders"), g.tilde(g.trust.Path)+" is dropped as a whole: folders is no table")
+		}
+		return false
+	}
+	for _, folder := range g.trust.TOML.Keys("folders") {
+		entry, _ := folders[folder].(map[string]any)
+		_, fits := entry["trusted"].(bool)
+		if at, set := entry["decided_at"]; set && fits {
+			_, fits = at.(int64)
+		}
+		if !fits {
+			g.note("file-dropped", g.trust.Path, g.trust.TOML.Line("folders", folder), g.tilde(g.trust.Path)+" is dropped as a whole: an entry needs trusted = true or false, and a whole number as decided_at")
+			return false
+		}
+	}
+	return true
 }
 
 // unsafe tells whether a folder is none that can be trusted: the root, the home folder, a relative path.
@@ -477,6 +565,12 @@ func (g *grok) unsafe(folder string) bool {
 }
 
 func (g *grok) decide(c *model.Cell) {
+	if g.broken != nil {
+		c.Decision, c.Reason = model.DecisionCannot, model.Reason{Code: model.ReasonFileRefused, DecidedBy: g.broken.Location, Text: g.broken.Text}
+		const mend = "a file is refused: mend it first"
+		c.Capabilities.Toggle, c.Capabilities.Approve = mend, mend
+		return
+	}
 	if c.Decision == model.DecisionCannot {
 		return
 	}

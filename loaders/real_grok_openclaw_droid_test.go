@@ -71,6 +71,50 @@ func grokOpenClawDroidCases() []realCase {
 			"./a/b/.factory/mcp.json": jsonFile(jsonEntry, "b", "rb", "all", "ub")}},
 		{name: "droid switches below no git", harness: "droid", start: "a", servers: []string{"a", "user"}, files: map[string]string{
 			"~/.factory/mcp.json": jsonFile(jsonEntry, "user"), "./.factory/mcp.json": jsonFile(jsonEntry, "root"), "./a/.factory/mcp.json": jsonFile(jsonEntry, "a")}},
+
+		// Without servers to switch: the program and the cells must say the same.
+		{name: "grok, who wins", harness: "grok", git: true, start: "sub", files: map[string]string{
+			"~/.grok/trusted_folders.toml": trusted,
+			"~/.grok/config.toml":          "disabled_mcp_servers = [\"unknown\"]\n" + tomlServers("useroff") + offInEntry + tomlServers("projoff", "badproj", "nearoff", "listed", "foreignoff") + tomlServers("owncursor") + offInEntry,
+			"./.grok/config.toml":          "disabled_mcp_servers = [\"listed\"]\n" + tomlServers("useroff", "badnear", "nearoff") + tomlServers("projoff") + offInEntry + tomlServers("badproj") + "enabled = \"no\"\n",
+			"./sub/.grok/config.toml":      tomlServers("badnear") + "cwd = 5\n" + tomlServers("nearoff") + offInEntry,
+			"~/.cursor/mcp.json":           `{"mcpServers": {` + servers(jsonEntry, "owncursor", "claudeoff", "mine") + ", " + servers(openClawOff, "cursoroff") + "}}",
+			"./.mcp.json":                  `{"mcpServers": {` + servers(jsonEntry, "cursoroff", "mine") + ", " + servers(openClawOff, "foreignoff") + "}}",
+			"~/.claude.json":               `{"mcpServers": {` + servers(openClawOff, "claudeoff") + "}}"}},
+		{name: "grok, your own name in an untrusted folder", harness: "grok", git: true, files: map[string]string{
+			"~/.grok/config.toml": tomlServers("own", "ownoff", "alone", "dotoff", "cursoroff", "dotbad", "tomlbad") + "[mcp_servers.bad]\ncommand = 5\n",
+			"./.mcp.json":         `{"mcpServers": {` + servers(jsonEntry, "own") + ", " + servers(openClawOff, "dotoff") + `, "dotbad": {"command": 5}}}`, "./.cursor/mcp.json": `{"mcpServers": {` + servers(openClawOff, "cursoroff") + "}}",
+			"./.grok/config.toml": tomlServers("ownoff") + offInEntry + "[mcp_servers.tomlbad]\ncommand = 5\n"}},
+		{name: "grok, no trust asked for", harness: "grok", git: true, files: grokFiles(map[string]string{"~/.grok/config.toml": "[folder_trust]\nenabled = false\n" + tomlServers("user")})},
+		{name: "grok, a parent is trusted", harness: "grok", git: true, start: "sub", files: grokFiles(map[string]string{"~/.grok/trusted_folders.toml": "[folders.\"@PARENT@\"]\ntrusted = true\n"})},
+		{name: "grok, a parent is trusted and the folder is not", harness: "grok", git: true, start: "sub", files: grokFiles(map[string]string{"~/.grok/trusted_folders.toml": "[folders.\"@PARENT@\"]\ntrusted = true\n" + distrusted})},
+		{name: "grok, only a folder below is trusted", harness: "grok", git: true, start: "sub", files: grokFiles(map[string]string{"~/.grok/trusted_folders.toml": "[folders.\"@PROJECT@/sub\"]\ntrusted = true\n"})},
+		{name: "grok, a bad line of trust", harness: "grok", git: true, files: grokFiles(map[string]string{"~/.grok/trusted_folders.toml": trusted + "[folders.\"/nowhere\"]\ntrusted = \"yes\"\n"})},
+		{name: "grok, the trusted folder is spelt with dots", harness: "grok", files: grokFiles(map[string]string{"~/.grok/trusted_folders.toml": "[folders.\"@PROJECT@/./\"]\ntrusted = true\n"})},
+		{name: "grok, a list that is none", harness: "grok", git: true, files: grokFiles(map[string]string{"~/.grok/config.toml": "disabled_mcp_servers = [\"user\", 5]\n" + tomlServers("user", "other")})},
+		{name: "grok, a broken file of the folder", harness: "grok", git: true, files: map[string]string{"~/.grok/trusted_folders.toml": trusted,
+			"~/.grok/config.toml": tomlServers("user", "both"), "./.grok/config.toml": tomlServers("proj", "both") + "x =\n"}},
+		{name: "grok, a broken file of yours", harness: "grok", git: true, files: map[string]string{"~/.grok/trusted_folders.toml": trusted,
+			"~/.grok/config.toml": "disabled_mcp_servers = [\"proj\"]\n" + tomlServers("user") + "x =\n", "./.grok/config.toml": tomlServers("proj"), "~/.cursor/mcp.json": jsonFile(jsonEntry, "cursor")}},
+		{name: "grok, foreign files are off", harness: "grok", git: true, files: grokFiles(map[string]string{"~/.grok/trusted_folders.toml": trusted,
+			"~/.grok/config.toml": "[compat.claude]\nmcps = false\n[compat.cursor]\nmcps = false\n" + tomlServers("user")})},
+		{name: "grok, after an import", harness: "grok", git: true, start: "sub", files: grokFiles(map[string]string{"~/.grok/trusted_folders.toml": trusted,
+			"~/.grok/config.toml": "[claude_compat]\nimported = true\n" + tomlServers("user")})},
+
+		{name: "openclaw, spellings", harness: "openclaw", files: map[string]string{
+			"~/.openclaw/openclaw.json": fmt.Sprintf(openClawFile, servers(jsonEntry, "on", "1 odd.näme"), `'bad': {args: ['x']}`)}},
+
+		{name: "droid, an entry that does not fit", harness: "droid", git: true, files: map[string]string{
+			"~/.factory/mcp.json": jsonFile(jsonEntry, "user", "both"), "./.factory/mcp.json": `{"mcpServers": {"both": {"command": "true", "args": [5]}, ` + servers(jsonEntry, "proj") + "}}"}},
+		{name: "droid, null", harness: "droid", git: true, files: map[string]string{
+			"~/.factory/mcp.json": jsonFile(jsonEntry, "user", "both"), "./.factory/mcp.json": `{"mcpServers": {"both": null}}`}},
+		{name: "droid, a broken file", harness: "droid", git: true, files: map[string]string{
+			"~/.factory/mcp.json": jsonFile(jsonEntry, "user", "both"), "./.factory/mcp.json": `{"mcpServers": {` + servers(jsonEntry, "both", "proj") + ",}}"}},
+		{name: "droid, policies", harness: "droid", git: true, start: "a", files: map[string]string{
+			"~/.factory/mcp.json": jsonFile(jsonEntry, "user", "other"), "./.factory/mcp.json": jsonFile(jsonEntry, "proj"), "./a/.factory/settings.json": `{"mcpPolicy": {"enabled": false}}`,
+			"./.factory/settings.json": "// ours\n" + `{"mcpPolicy": {"enabled": true, "allowlist": ["started/User"]}}`, "~/.factory/settings.json": `{"mcpPolicy": {"enabled": true, "allowlist": ["other"]}}`}},
+		{name: "droid, the repository begins above the home", harness: "droid", git: true, start: "home/p", files: map[string]string{
+			"./.factory/mcp.json": jsonFile(jsonEntry, "above", "user"), "~/.factory/mcp.json": jsonFile(jsonEntry, "user", "proj"), "./home/p/.factory/mcp.json": jsonFile(jsonEntry, "proj")}},
 	}
 }
 
@@ -94,6 +138,9 @@ func TestGrokOpenClawAndDroidAgainstRealPrograms(t *testing.T) {
 				if _, err := os.Stat(filepath.Join(bin, string(c.harness))); err != nil {
 					t.Skip("no " + string(c.harness))
 				}
+				if len(c.servers) == 0 {
+					layReal(t, bin, c).askAll(t)
+				}
 				for _, row := range runRealCase(t, bin, c) {
 					mu.Lock()
 					rows = append(rows, row)
@@ -103,6 +150,22 @@ func TestGrokOpenClawAndDroidAgainstRealPrograms(t *testing.T) {
 		}
 	})
 	t.Logf("what was done, and what the real program said before and after:\n%s", strings.Join(rows, "\n"))
+}
+
+// askAll asks about all servers, and holds the cells to the answer.
+func (s *realScene) askAll(t *testing.T) map[string]string {
+	t.Helper()
+	var answer map[string]string
+	switch s.harness.ID {
+	case "grok":
+		answer = s.askGrok(t)
+	case "openclaw":
+		answer = s.askOpenClaw(t)
+	default:
+		answer = s.askDroid(t)
+	}
+	s.holdAll(t, answer)
+	return answer
 }
 
 // holdAll holds all cells to what the program said about all servers: a switch must not reach another server.
@@ -174,7 +237,7 @@ func (s *realScene) json(t *testing.T, into any, args ...string) {
 }
 
 // askGrok asks the doctor, which leaves out some of what is off, and holds a session to the answer.
-func (s *realScene) askGrok(t *testing.T, name string) string {
+func (s *realScene) askGrok(t *testing.T) map[string]string {
 	t.Helper()
 	var doctor struct {
 		Servers []struct {
@@ -200,17 +263,24 @@ func (s *realScene) askGrok(t *testing.T, name string) string {
 	}
 	s.holdStarted(t, "the doctor", answer)
 	s.clearStarted(t)
-	s.startGrok(t)
-	s.holdStarted(t, "a session", answer)
-	s.holdAll(t, answer)
-	if state := answer[name]; state != "" {
-		return state
+	if !s.startGrok(t) {
+		clear(answer)
 	}
-	return "off"
+	maps.DeleteFunc(answer, func(name, state string) bool { // it starts what a session does not: where they disagree, the session is right
+		_, err := os.Stat(filepath.Join(s.started, name))
+		return state == "loads" && err != nil
+	})
+	s.holdStarted(t, "a session", answer)
+	for _, c := range loaders.NewSwitchboard(s.env, s.harness).Column().Cells {
+		if answer[c.Name] == "" && c.Decision == model.DecisionOff {
+			answer[c.Name] = "off"
+		}
+	}
+	return answer
 }
 
-// startGrok starts a session and ends it when it has failed to reach its model.
-func (s *realScene) startGrok(t *testing.T) {
+// startGrok starts a session and ends it when it has failed to reach its model. One that does not start at all ends by itself.
+func (s *realScene) startGrok(t *testing.T) (started bool) {
 	t.Helper()
 	log := filepath.Join(s.home, ".grok/logs/unified.jsonl")
 	if err := os.Remove(log); err != nil && !os.IsNotExist(err) {
@@ -219,23 +289,39 @@ func (s *realScene) startGrok(t *testing.T) {
 	cmd := exec.Command(filepath.Join(s.bin, "grok"), "-p", "hi")
 	cmd.Dir, cmd.Env = s.project, s.environment([]string{"XAI_API_KEY=not-a-key", "HTTPS_PROXY=http://127.0.0.1:9"})
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &out, time.Second
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-		_ = cmd.Wait()
-	}()
-	for end := time.Now().Add(90 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if text, _ := os.ReadFile(log); bytes.Contains(text, []byte("shell.turn.inference_retry")) {
-			time.Sleep(time.Second)
-			return
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	kill := func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	timeout, tick := time.NewTimer(90*time.Second), time.NewTicker(50*time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ended:
+			if !bytes.Contains(out.Bytes(), []byte("Error: Failed to")) {
+				t.Fatalf("grok ended: %s", out.Bytes())
+			}
+			return false
+		case <-timeout.C:
+			kill()
+			<-ended
+			t.Fatal("grok did not come to its model")
+		case <-tick.C:
+			if text, _ := os.ReadFile(log); bytes.Contains(text, []byte("shell.turn.inference_retry")) {
+				time.Sleep(time.Second)
+				kill()
+				<-ended
+				return true
+			}
 		}
 	}
-	t.Fatal("grok did not come to its model")
 }
 
-func (s *realScene) askOpenClaw(t *testing.T, name string) string {
+func (s *realScene) askOpenClaw(t *testing.T) map[string]string {
 	t.Helper()
 	var status struct {
 		Servers []struct {
@@ -254,22 +340,25 @@ func (s *realScene) askOpenClaw(t *testing.T, name string) string {
 	var probe struct{ Servers map[string]any }
 	s.clearStarted(t)
 	s.json(t, &probe, "openclaw", "mcp", "probe", "--json")
+	maps.DeleteFunc(answer, func(name, state string) bool { // it calls enabled what cannot start
+		return state == "loads" && probe.Servers[name] == nil
+	})
 	s.holdStarted(t, "the probe", answer)
-	s.holdAll(t, answer)
-	if _, connected := probe.Servers[name]; connected != (answer[name] == "loads") {
-		t.Errorf("openclaw mcp probe: %s connected: %t, but %s", name, connected, answer[name])
-	}
-	return answer[name]
+	return answer
 }
 
-func (s *realScene) askDroid(t *testing.T, name string) string {
+func (s *realScene) askDroid(t *testing.T) map[string]string {
 	t.Helper()
 	s.clearStarted(t)
 	out, err := s.run([]string{"droid", "mcp", "list"})
-	if err != nil {
-		t.Fatalf("droid mcp list: %v\n%s", err, out)
-	}
 	answer := map[string]string{}
+	if err != nil {
+		if !strings.Contains(out, "null is not an object") {
+			t.Fatalf("droid mcp list: %v\n%s", err, out)
+		}
+		s.holdStarted(t, "the listing", answer)
+		return answer
+	}
 	for line := range strings.SplitSeq(out, "\n") {
 		fields := strings.Fields(line)
 		if !strings.HasPrefix(line, "  ") || len(fields) < 4 {
@@ -280,14 +369,11 @@ func (s *realScene) askDroid(t *testing.T, name string) string {
 			answer[fields[0]] = "loads"
 		case "disabled", "blocked":
 			answer[fields[0]] = "off"
+		case "failed:":
 		default:
 			t.Fatalf("droid mcp list: %s", line)
 		}
 	}
 	s.holdStarted(t, "the listing", answer)
-	s.holdAll(t, answer)
-	if answer[name] == "" {
-		return "absent: " + out
-	}
-	return answer[name]
+	return answer
 }

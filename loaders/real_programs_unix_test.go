@@ -200,12 +200,18 @@ func layReal(t *testing.T, bin string, c realCase) *realScene {
 		t.Fatal(err)
 	}
 	s := &realScene{home: filepath.Join(base, "home"), project: filepath.Join(base, "project"), started: filepath.Join(base, "started"), bin: bin}
-	for _, dir := range []string{s.home, s.project, s.started, filepath.Join(s.home, ".codex")} {
+	for _, dir := range []string{s.home, filepath.Join(s.project, c.start), s.started, filepath.Join(s.home, ".codex")} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
-	fill := strings.NewReplacer("@HOME@", s.home, "@PROJECT@", s.project, "@BINARY@", self, "@STARTED@", s.started)
+	if rest, ok := strings.CutPrefix(c.start, "home"); ok { // the home is in the project
+		s.home, c.start = filepath.Join(s.project, "home"), filepath.Join("home", rest)
+		if err := os.MkdirAll(s.home, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fill := strings.NewReplacer("@HOME@", s.home, "@PARENT@", base, "@PROJECT@", s.project, "@BINARY@", self, "@STARTED@", s.started)
 	for name, text := range c.files {
 		path := filepath.Join(s.project, strings.TrimPrefix(name, "./"))
 		if rest, ok := strings.CutPrefix(name, "~/"); ok {
@@ -334,12 +340,8 @@ func (s *realScene) ask(t *testing.T, name string) string {
 		return s.askCodex(t, name)
 	case "gemini":
 		return s.askGemini(t, name)
-	case "grok":
-		return s.askGrok(t, name)
-	case "openclaw":
-		return s.askOpenClaw(t, name)
-	case "droid":
-		return s.askDroid(t, name)
+	case "grok", "openclaw", "droid":
+		return s.askAll(t)[name]
 	default:
 		return s.askOpenCode(t, name)
 	}
