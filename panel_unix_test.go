@@ -20,7 +20,7 @@ import (
 )
 
 // patience is how long a test waits: far longer than it should take, since no test measures time.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // terminal is a program on a terminal of its own.
 type terminal struct {

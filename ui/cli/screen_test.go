@@ -23,7 +23,7 @@ import (
 )
 
 // patience is how long a test waits for the screen: far longer than it should take, since no test measures time.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // sometime is how long a test waits for what must not come.
 const sometime = 600 * time.Millisecond
@@ -80,17 +80,21 @@ func (s *scene) write(name, text string) {
 	}
 }
 
-// recorded is a source that keeps what it gave last.
+// recorded is a source that keeps what the screen took last.
 type recorded struct {
 	*live
+	given    *model.Snapshot
 	snapshot atomic.Pointer[model.Snapshot]
 }
 
-// Wait returns the next change.
+// Wait returns the next change. It is asked for when the one before was taken.
 func (r *recorded) Wait(ctx context.Context) (ui.Change, bool) {
+	if r.given != nil {
+		r.snapshot.Store(r.given)
+	}
 	change, ok := r.live.Wait(ctx)
 	if ok {
-		r.snapshot.Store(change.Snapshot)
+		r.given = change.Snapshot
 	}
 	return change, ok
 }
@@ -265,10 +269,13 @@ func (p *screen) waitUntil(what string, ok func(frame string) bool) time.Duratio
 	start := time.Now()
 	limit := time.NewTimer(patience)
 	defer limit.Stop()
+	look := time.NewTicker(20 * time.Millisecond) // what is asked may be about more than the frame
+	defer look.Stop()
 	for !ok(p.frame) {
 		select {
 		case msg := <-p.msgs:
 			p.take(msg)
+		case <-look.C:
 		case <-limit.C:
 			p.t.Fatalf("the screen never shows %q; it shows\n%s\nlog:\n%s", what, p.frame, p.log.String())
 		}
