@@ -14,10 +14,10 @@ import (
 
 // Bounds of the history that is looked at.
 const (
-	MaxCommits  = 300 // commits, the newest first
-	MaxVersions = 50  // different versions of the file
-	maxParents  = 64  // of one commit
-	maxParts    = 64  // of the path of the file
+	MaxCommits  = 1000 // commits, the newest first
+	MaxVersions = 50   // different versions of the file
+	maxParents  = 64   // of one commit
+	maxParts    = 64   // of the path of the file
 )
 
 // Version is the file as a commit has it.
