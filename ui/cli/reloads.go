@@ -121,8 +121,12 @@ func (r *reloads) observe(before, after *model.Snapshot, at time.Time) {
 	}
 }
 
-// loadsTheSame tells whether a session would load the same for two cells.
+// loadsTheSame tells whether a session would load the same for two cells, one after the other. A sign-in that is there now
+// is something that an open session has not picked up; one that is gone is not taken from it.
 func loadsTheSame(a, b *model.Cell) bool {
+	if needsSignIn(a) && !needsSignIn(b) {
+		return false
+	}
 	if (a.Decision == model.DecisionLoads) != (b.Decision == model.DecisionLoads) {
 		return false
 	}
@@ -130,6 +134,10 @@ func loadsTheSame(a, b *model.Cell) bool {
 		return false
 	}
 	return a.Definition == b.Definition || a.Definition == nil || a.Decision != model.DecisionLoads || a.Definition.Key() == b.Definition.Key()
+}
+
+func needsSignIn(c *model.Cell) bool {
+	return c.Reason.Code == model.ReasonNeedsLogin || c.Reason.Code == model.ReasonLoginExpired
 }
 
 // lay puts sessions and advice over the columns of a snapshot; it returns the same snapshot when there are none. A change

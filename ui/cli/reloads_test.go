@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -77,5 +78,49 @@ func TestReloadsIgnoreWhatASessionDoesNotSee(t *testing.T) {
 	r.observe(cell(1, model.DecisionWaits), cell(1, model.DecisionLoads), time.Now())
 	if len(r.changed) != 1 {
 		t.Error("a consent that was given is a change")
+	}
+}
+
+// TestReloadsNoticeASignIn: a token that appears while a session is open is not in that session yet; one that disappears
+// leaves the cell as the files say.
+func TestReloadsNoticeASignIn(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.write("~/.deepagents/.mcp.json", `{"mcpServers": {"linear": {"url": "https://mcp.linear.test/mcp", "auth": "oauth"}}}`)
+	var harnesses []loaders.Harness
+	for _, h := range loaders.All() {
+		if h.ID == "deepagents" {
+			harnesses = append(harnesses, h)
+		}
+	}
+	loader := loaders.NewLoader(s.env, harnesses)
+	before := loader.Load()
+	var token string
+	for _, path := range loader.Paths() {
+		if strings.Contains(path, "linear-") {
+			token = path
+		}
+	}
+	cell := func(s *model.Snapshot) *model.Cell { return s.Columns[0].Cells[0] }
+	if got := cell(before).State(); got != model.StateUnauthenticated || token == "" {
+		t.Fatalf("without a sign-in: %s; its file %q", got, token)
+	}
+	r := newReloads(s.env, harnesses, false)
+	since := time.Now().Add(-time.Hour)
+	r.find = func(context.Context, []sessions.Program) ([]sessions.Session, error) {
+		return []sessions.Session{{Harness: "deepagents", PID: 77, Since: since, Cwd: r.project}}, nil
+	}
+	r.look(t.Context(), time.Now())
+
+	s.write("~/"+strings.TrimPrefix(filepath.ToSlash(token), filepath.ToSlash(s.home)+"/"), `{"version": 1, "tokens": {"access_token": "Cn-access", "token_type": "Bearer"}}`)
+	after, _ := loader.Reload([]string{token})
+	r.observe(before, after, time.Now())
+	if c := cell(r.lay(after, 9)); c.State() != model.StateAwaitingReconnect || c.Reload == nil || c.Reload.PID != 77 {
+		t.Errorf("signed in with a session open: %s %+v", c.State(), c.Reload)
+	}
+	r.changed = map[model.CellKey]time.Time{}
+	r.observe(after, before, time.Now())
+	if c := cell(r.lay(before, 9)); c.State() != model.StateUnauthenticated || c.Overlays != 0 {
+		t.Errorf("signed out: %s %v", c.State(), c.Overlays.Names())
 	}
 }
