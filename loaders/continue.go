@@ -23,7 +23,7 @@ func continueExtension() Harness {
 		},
 		Resolve:  resolveContinue,
 		Launch:   LaunchRules{Class: EnvironmentFull},
-		Sessions: SessionRules{Programs: []string{"cn"}, Packages: []string{"@continuedev/cli"}, Reload: "Continue reads its files again by itself; restart cn"},
+		Sessions: SessionRules{Programs: []string{"cn"}, Packages: []string{"@continuedev/cli"}, Reload: "restart cn there; in an editor, Continue reads its files again by itself"},
 	}
 }
 

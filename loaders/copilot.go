@@ -33,6 +33,8 @@ func copilotCLI() Harness {
 		Toggle:  toggleCopilot,
 		Approve: approveCopilot,
 		Shares:  []string{".mcp.json"},
+		Sessions: SessionRules{Programs: []string{"copilot"}, Packages: []string{"@github/copilot"},
+			Not: []string{"app", "config", "help", "init", "instruction", "login", "mcp", "memories", "plugin", "sessions", "skill", "update", "version"}, Reload: "restart Copilot CLI there"},
 		Launch: LaunchRules{
 			Class:    EnvironmentFull,
 			Fill:     fillCopilot,

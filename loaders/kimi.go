@@ -40,9 +40,10 @@ func kimiCode() Harness {
 				return filepath.Join(base, e.Definition.Cwd)
 			},
 		},
-		Sessions: SessionRules{Programs: []string{"kimi"}, Packages: []string{"@moonshot-ai/kimi-code"}, Reload: "Kimi Code reads its files again by itself"},
-		Toggle:   entrySwitch(strictJSON, "enabled", false, "mcpServers"),
-		Approve:  approveKimi,
+		Sessions: SessionRules{Programs: []string{"kimi"}, Packages: []string{"@moonshot-ai/kimi-code"}, Reload: "Kimi Code reads its files again by itself",
+			Live: func(_, _ *model.Cell) bool { return true }},
+		Toggle:  entrySwitch(strictJSON, "enabled", false, "mcpServers"),
+		Approve: approveKimi,
 	}
 }
 

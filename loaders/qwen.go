@@ -31,6 +31,8 @@ func qwenCode() Harness {
 		Toggle:  toggleQwen,
 		Approve: approveQwen,
 		Shares:  []string{".mcp.json"},
+		Sessions: SessionRules{Programs: []string{"qwen"}, Packages: []string{"@qwen-code/qwen-code"}, Not: []string{"mcp", "extensions", "auth"},
+			Reload: "restart Qwen Code there", Live: liveInQwen},
 		Launch: LaunchRules{
 			Class:    EnvironmentFull,
 			Inherit:  inheritQwen,
@@ -39,6 +41,18 @@ func qwenCode() Harness {
 			Drops:    dropsGemini,
 		},
 	}
+}
+
+// liveInQwen: an open session follows the settings.json of the user and of the project, and nothing else: not .mcp.json,
+// approvals or trust (SettingsWatcher and hot-reload.ts of 0.24.4; seen in a session).
+func liveInQwen(before, after *model.Cell) bool {
+	followed := func(c *model.Cell) bool {
+		settings := func(l model.Location) bool {
+			return filepath.Base(l.Path) == "settings.json" && filepath.Base(filepath.Dir(l.Path)) == ".qwen"
+		}
+		return c == nil || settings(c.Source) && (c.Reason.DecidedBy.IsZero() || settings(c.Reason.DecidedBy))
+	}
+	return followed(before) && followed(after)
 }
 
 var (

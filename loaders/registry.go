@@ -45,6 +45,10 @@ type SessionRules struct {
 	Packages []string // path parts of the script, such as "@openai/codex"
 	Not      []string // first arguments with which it is no session
 	Reload   string   // what to do in a session so that it reads its configuration again
+
+	// Live tells whether an open session takes a change of a cell up by itself; before is nil where there was none. nil: no
+	// change.
+	Live func(before, after *model.Cell) bool
 }
 
 // Result is what a resolve says. Files come from the reader.

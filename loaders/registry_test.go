@@ -87,3 +87,19 @@ func TestSelect(t *testing.T) {
 		}
 	}
 }
+
+// TestSessionsAreLookedFor: an open session of every harness that runs in a terminal can be found, and what to do there is
+// said. Editors and desktop programs do not tell the folder of a window.
+func TestSessionsAreLookedFor(t *testing.T) {
+	t.Parallel()
+	windows := []model.HarnessID{"cursor", "vscode", "claude-desktop", "windsurf", "cline", "zed", "antigravity", "roo"}
+	for _, h := range loaders.All() {
+		s := h.Sessions
+		if inWindow := slices.Contains(windows, h.ID); inWindow == (len(s.Programs)+len(s.Packages) > 0) {
+			t.Errorf("%s: programs %q, packages %q", h.ID, s.Programs, s.Packages)
+		}
+		if len(s.Programs) > 0 && s.Reload == "" {
+			t.Errorf("%s: nothing says how a session reads its configuration again", h.ID)
+		}
+	}
+}

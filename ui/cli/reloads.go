@@ -22,6 +22,7 @@ type reloads struct {
 	programs []sessions.Program
 	advice   map[model.HarnessID]string
 	titles   map[model.HarnessID]string
+	live     map[model.HarnessID]func(before, after *model.Cell) bool
 	project  string // with links resolved
 
 	mu      sync.Mutex
@@ -36,13 +37,14 @@ const sessionEvery = 2 * time.Second
 
 func newReloads(env *loaders.Env, harnesses []loaders.Harness, off bool) *reloads {
 	r := &reloads{advice: map[model.HarnessID]string{}, titles: map[model.HarnessID]string{}, project: env.Project,
+		live: map[model.HarnessID]func(before, after *model.Cell) bool{},
 		open: map[model.HarnessID][]model.Session{}, changed: map[model.CellKey]time.Time{}}
 	if real, err := filepath.EvalSymlinks(env.Project); err == nil {
 		r.project = real
 	}
 	for i := range harnesses {
 		h := &harnesses[i]
-		r.advice[h.ID], r.titles[h.ID] = h.Sessions.Reload, h.Title
+		r.advice[h.ID], r.titles[h.ID], r.live[h.ID] = h.Sessions.Reload, h.Title, h.Sessions.Live
 		if len(h.Sessions.Programs)+len(h.Sessions.Packages) > 0 {
 			r.programs = append(r.programs, sessions.Program{Harness: h.ID, Names: h.Sessions.Programs, Packages: h.Sessions.Packages, Not: h.Sessions.Not})
 		}
@@ -113,6 +115,9 @@ func (r *reloads) observe(before, after *model.Snapshot, at time.Time) {
 		for _, c := range col.Cells {
 			b := was[c.Name]
 			if c.Overlays&model.OverlayStale != 0 || b != nil && loadsTheSame(b, c) {
+				continue
+			}
+			if live := r.live[col.ID]; live != nil && live(b, c) {
 				continue
 			}
 			r.changed[model.CellKey{Harness: c.Harness, Name: c.Name}] = at

@@ -124,3 +124,38 @@ func TestReloadsNoticeASignIn(t *testing.T) {
 		t.Errorf("signed out: %s %v", c.State(), c.Overlays.Names())
 	}
 }
+
+// TestReloadsOfLiveSessions: what an open session takes up by itself is no change that it lacks.
+func TestReloadsOfLiveSessions(t *testing.T) {
+	t.Parallel()
+	env := &loaders.Env{Home: "/h", Project: "/h/p", GOOS: "linux", Now: time.Now}
+	const settings, shared, approvals = "/h/p/.qwen/settings.json", "/h/p/.mcp.json", "/h/.qwen/mcpApprovals.json"
+	for _, c := range []struct {
+		harness       model.HarnessID
+		file, decider string // of the cell, which is off and then loads
+		counts        bool
+	}{
+		{"qwen", settings, settings, false},
+		{"qwen", "/h/.qwen/settings.json", settings, false},
+		{"qwen", shared, settings, true},
+		{"qwen", settings, approvals, true},
+		{"qwen", "/h/p/settings.json", "", true},
+		{"gemini", "/h/p/.gemini/settings.json", "", true},
+		{"kimi", shared, "", false},
+	} {
+		r := newReloads(env, loaders.All(), true)
+		snapshot := func(decision model.Decision, reason model.Reason) *model.Snapshot {
+			cell := &model.Cell{Harness: c.harness, Decision: decision, Reason: reason,
+				Entry: model.Entry{Name: "x", Source: model.Location{Path: c.file, Line: 1}, Definition: &model.Definition{Transport: model.TransportStdio, Command: "npx"}}}
+			return model.NewSnapshot(1, "/h/p", "/h", time.Time{}, []*model.Column{{Harness: model.Harness{ID: c.harness}, Cells: []*model.Cell{cell}}})
+		}
+		off := model.Reason{Code: model.ReasonSwitchedOff}
+		if c.decider != "" {
+			off.DecidedBy = model.Location{Path: c.decider, Line: 1}
+		}
+		r.observe(snapshot(model.DecisionOff, off), snapshot(model.DecisionLoads, model.Reason{}), time.Now())
+		if got := len(r.changed) > 0; got != c.counts {
+			t.Errorf("%s, %s, decided by %s: counts %t", c.harness, c.file, c.decider, got)
+		}
+	}
+}
