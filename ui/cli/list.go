@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"fusebox/loaders"
@@ -146,13 +146,10 @@ func tableName(name string) string {
 
 // writeTable writes the plain table of list: a line per server and harness.
 func writeTable(w io.Writer, s *model.Snapshot, redactor *model.Redactor) error {
-	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	text := func(t string) string { return redactor.Text(model.Clean(t)) }
-	fmt.Fprintln(tw, "SERVER\tHARNESS\tSTATE\tWHERE\tWHY")
-	rows := 0
+	rows := [][]string{{"SERVER", "HARNESS", "STATE", "WHERE", "WHY"}}
 	for _, srv := range s.Servers {
 		for _, c := range srv.Cells {
-			rows++
 			where := fmt.Sprintf("%s:%d", model.Tilde(c.Source.Path, s.Home), c.Source.Line)
 			reason := c.StateReason()
 			why := text(reason.Text)
@@ -164,13 +161,13 @@ func writeTable(w io.Writer, s *model.Snapshot, redactor *model.Redactor) error 
 					}
 				}
 			}
-			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", tableName(c.Name), c.Harness, c.State(), model.Clean(where), why)
+			rows = append(rows, []string{tableName(c.Name), string(c.Harness), c.State().String(), model.Clean(where), why})
 		}
 	}
-	if err := tw.Flush(); err != nil {
+	if err := writeColumns(w, rows); err != nil {
 		return err
 	}
-	if rows == 0 {
+	if len(rows) == 1 {
 		fmt.Fprintln(w, "no MCP server is configured for this folder")
 	}
 	for _, col := range s.Columns {
@@ -181,4 +178,31 @@ func writeTable(w io.Writer, s *model.Snapshot, redactor *model.Redactor) error 
 		}
 	}
 	return nil
+}
+
+// writeColumns writes rows of as many cells each as columns with two blanks between them. Widths are those of a terminal.
+func writeColumns(w io.Writer, rows [][]string) error {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], ansi.StringWidth(cell))
+		}
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		blanks := 0
+		for i, cell := range row {
+			if cell != "" {
+				b.WriteString(strings.Repeat(" ", blanks) + cell)
+				blanks = 0
+			}
+			blanks += widths[i] - ansi.StringWidth(cell) + 2
+		}
+		b.WriteByte('\n')
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -561,8 +560,7 @@ func runUndoList(s Streams, o options, f switchFlags) error {
 		r.say("there is nothing to take back")
 		return nil
 	}
-	tw := tabwriter.NewWriter(s.Out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(tw, "WHEN\tWHAT\tFILES\t")
+	rows := [][]string{{"WHEN", "WHAT", "FILES"}}
 	for i, d := range docs {
 		var files []string
 		for _, file := range d.Files {
@@ -572,7 +570,7 @@ func runUndoList(s Streams, o options, f switchFlags) error {
 		if d.Undone {
 			what += " (taken back)"
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t\n", steps[i].At.Local().Format("2006-01-02 15:04:05"), what, strings.Join(files, ", "))
+		rows = append(rows, []string{steps[i].At.Local().Format("2006-01-02 15:04:05"), what, strings.Join(files, ", ")})
 	}
-	return tw.Flush()
+	return writeColumns(s.Out, rows)
 }
