@@ -58,7 +58,8 @@ func newDemo() (env *loaders.Env, remove func(), err error) {
 		return nil, nil, fmt.Errorf("find this program: %w", err)
 	}
 	home, project := filepath.Join(real, demoHome), filepath.Join(real, filepath.FromSlash(demoProject))
-	fill := map[string]string{"FUSEBOX": program, "HOME": home, "PROJECT": project, "PROJECT_SLUG": cursorSlug(project), "APPDATA": demoAppData(runtime.GOOS), "GOOSE": demoGoose(runtime.GOOS)}
+	command, folder := demoCommand(real, program)
+	fill := map[string]string{"FUSEBOX": command, "HOME": home, "PROJECT": project, "PROJECT_SLUG": cursorSlug(project), "APPDATA": demoAppData(runtime.GOOS), "GOOSE": demoGoose(runtime.GOOS)}
 	if err := layOut(real, fill, hosts); err != nil {
 		return nil, nil, err
 	}
@@ -71,8 +72,22 @@ func newDemo() (env *loaders.Env, remove func(), err error) {
 			vars[name] = v
 		}
 	}
+	if folder != "" {
+		vars["PATH"] = folder + string(filepath.ListSeparator) + vars["PATH"]
+	}
 	return &loaders.Env{Root: filepath.Join(real, demoRoot), Home: home, Project: project, GOOS: runtime.GOOS, Vars: vars,
 		UID: os.Getuid(), Now: time.Now}, remove, nil
+}
+
+// demoCommand is what the demo's entries start. A link to this program in a folder of the demo's PATH makes it a short name,
+// as in real entries; the path of this program can be long, that of "go run" above all. Where there can be no link it is
+// that path, and folder is empty.
+func demoCommand(base, program string) (command, folder string) {
+	folder = filepath.Join(base, "bin")
+	if runtime.GOOS == "windows" || os.Mkdir(folder, 0o700) != nil || os.Symlink(program, filepath.Join(folder, "fusebox")) != nil {
+		return program, ""
+	}
+	return "fusebox", folder
 }
 
 // layOut writes the embedded files below base, with @NAMES@ and hosts filled in.

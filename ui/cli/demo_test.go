@@ -112,6 +112,34 @@ func TestDemoLooksAtNothingElse(t *testing.T) {
 	}
 }
 
+// TestDemoStartsAShortName: the entries do not show where this program is, and a server's PATH finds it all the same.
+func TestDemoStartsAShortName(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("no link there: the entries have the whole path")
+	}
+	env, remove, err := newDemo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(remove)
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := filepath.Join(filepath.SplitList(env.Vars["PATH"])[0], "fusebox")
+	if real, err := filepath.EvalSymlinks(found); err != nil || real != own {
+		t.Errorf("PATH leads to %q, %v, want %s", real, err, own)
+	}
+	for _, srv := range loaders.NewLoader(env, loaders.All()).Load().Servers {
+		for _, d := range srv.Definitions {
+			if d.Transport == model.TransportStdio && !strings.HasPrefix(d.Display(), "fusebox demo-server ") {
+				t.Errorf("%s starts %s", srv.Name, d.Display())
+			}
+		}
+	}
+}
+
 func TestDemoFolder(t *testing.T) {
 	t.Setenv("CODEX_HOME", "/elsewhere")
 	t.Setenv("SECRET_TOKEN", "x")
@@ -129,7 +157,7 @@ func TestDemoFolder(t *testing.T) {
 		t.Errorf("the folder: %v, %v", info, err)
 	}
 	walkErr := filepath.WalkDir(base, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil || !d.Type().IsRegular() { // a folder, or the link to this program
 			return err
 		}
 		data, err := os.ReadFile(path)

@@ -241,6 +241,7 @@ func (l *launcher) Plan(keys []model.CellKey, single bool) ui.LaunchPlan {
 	p := ui.LaunchPlan{Limit: l.timeout, AtOnce: l.atOnce}
 	left := map[model.State]int{}
 	groups := map[string]*ui.LaunchItem{}
+	var items []*ui.LaunchItem // in the order of the cells
 	for _, c := range l.find(keys) {
 		r := l.recipe(c)
 		switch {
@@ -264,6 +265,7 @@ func (l *launcher) Plan(keys []model.CellKey, single bool) ui.LaunchPlan {
 			it = l.item(c, r)
 			it.Token = launchToken{r.key.same}
 			groups[r.key.same] = it
+			items = append(items, it)
 		}
 		it.Cells = append(it.Cells, model.CellKey{Harness: c.Harness, Name: c.Name})
 		if title := l.harnesses[c.Harness].Title; !slices.Contains(it.Harnesses, title) {
@@ -274,11 +276,11 @@ func (l *launcher) Plan(keys []model.CellKey, single bool) ui.LaunchPlan {
 		}
 		it.Unapproved = it.Unapproved || c.Decision == model.DecisionWaits
 	}
-	for _, it := range groups {
+	for _, it := range items {
 		p.Items = append(p.Items, *it)
 		p.Ask = p.Ask || it.Repository || it.Unapproved
 	}
-	sort.Slice(p.Items, func(i, j int) bool { // what is not approved last
+	sort.SliceStable(p.Items, func(i, j int) bool { // what is not approved last
 		a, b := &p.Items[i], &p.Items[j]
 		if a.Unapproved != b.Unapproved {
 			return b.Unapproved
