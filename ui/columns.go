@@ -153,7 +153,11 @@ func (m *Model) drawColumns(c *canvas) {
 	height := room + 5
 	x, y := (m.w-width)/2, max(0, min(3, m.h-1-height))
 	c.box(x, y, width, height, roleDim)
-	c.runs(x+3, y+1, []run{{"Harness columns", roleTitle}, {"   " + strconv.Itoa(len(m.columns)) + " shown", roleDim}}, width-6)
+	shown := strconv.Itoa(len(m.columns)) + " shown"
+	if !slices.ContainsFunc(m.snap.Columns, m.prefs.visible) {
+		shown = "none is chosen: all are shown"
+	}
+	c.runs(x+3, y+1, []run{{"Harness columns", roleTitle}, {"   " + shown, roleDim}}, width-6)
 	top := scrollTo(0, m.columnRow, room, len(order))
 	for i := 0; i < room && top+i < len(order); i++ {
 		col := m.snap.Columns[order[top+i]]
@@ -178,5 +182,5 @@ func (m *Model) drawColumns(c *canvas) {
 	if len(order) > room {
 		drawRule(c, x+width-1, y+3, y+3+room, y+3, len(order), top, room)
 	}
-	m.drawOverlayFooter(c, []run{{"space", roleAccent}, {" show or hide  ", roleDim}, {"J K", roleAccent}, {" move  ", roleDim}, {"esc", roleAccent}, {" close", roleDim}})
+	m.drawOverlayFooter(c, []hint{{"space", "show or hide", actionNone}, {"esc", "close", actionNone}, {"J K", "move it down, up", actionNone}})
 }

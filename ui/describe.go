@@ -290,7 +290,7 @@ func (m *Model) actKeys() []paneLine {
 func (m *Model) findingLines(findings []model.Finding) []paneLine {
 	var out []paneLine
 	for _, f := range findings {
-		sign := run{"· ", roleDim}
+		sign := run{bullet, roleDim}
 		if f.Severity == model.Warning {
 			sign = run{"▴ ", roleWarn}
 		}
@@ -313,28 +313,37 @@ func (m *Model) cellKeys(cell *model.Cell) []paneLine {
 	return out
 }
 
-// alsoLines lists the same row in the other harnesses.
+// alsoLines lists the same row in the other harnesses: symbol, harness, word, place. Words and places stand in columns.
 func (m *Model) alsoLines(line *model.Line, except *model.Cell) []paneLine {
-	var out []paneLine
+	type answer struct {
+		cell        *model.Cell
+		title, word string
+	}
+	var answers []answer
+	titles, words := 0, 0
 	for _, i := range m.columns {
 		cell := line.Cells[i]
 		if cell == nil || cell == except {
 			continue
 		}
-		out = append(out, m.harnessLine(cell, m.snap.Columns[i]))
+		a := answer{cell, fit(m.snap.Columns[i].Title, 18), cell.Word(m.o.Now())}
+		if cell.State() == model.StateOK && cell.Tools != nil {
+			a.word = count(cell.Tools.Offered, "tool")
+		}
+		titles, words = max(titles, textWidth(a.title)), max(words, textWidth(a.word))
+		answers = append(answers, a)
+	}
+	if words > 0 {
+		words += 2
+	}
+	var out []paneLine
+	for _, a := range answers {
+		s := styleOf(a.cell.State())
+		l := cutLine(run{s.symbol + " ", s.symbolRole}, run{padRight(a.title, titles+2), roleText}, run{padRight(a.word, words), s.wordRole})
+		l.place = m.path(a.cell.Source.Path) + lineSuffix(a.cell.Source.Line)
+		out = append(out, l)
 	}
 	return out
-}
-
-// harnessLine is one harness's answer in a list: symbol, harness, word, place.
-func (m *Model) harnessLine(cell *model.Cell, col *model.Column) paneLine {
-	s := styleOf(cell.State())
-	word := cell.Word(m.o.Now())
-	if cell.State() == model.StateOK && cell.Tools != nil {
-		word = count(cell.Tools.Offered, "tool")
-	}
-	return cutLine(run{s.symbol + " ", s.symbolRole}, run{padRight(fit(col.Title, 13), 14), roleText}, run{padRight(word, 9) + " ", s.wordRole},
-		run{m.path(cell.Source.Path) + lineSuffix(cell.Source.Line), roleDim})
 }
 
 func (m *Model) describeNothing(line *model.Line, col *model.Column) paneView {
@@ -374,13 +383,7 @@ func (m *Model) describeRow(line *model.Line) paneView {
 		}
 		add(part("same", prose(run{"also called ", roleDim}, run{strings.Join(names, ", "), roleText})))
 	}
-	var lines []paneLine
-	for _, i := range m.columns {
-		if cell := line.Cells[i]; cell != nil {
-			lines = append(lines, m.harnessLine(cell, m.snap.Columns[i]))
-		}
-	}
-	add(blank(), part("in", lines...))
+	add(blank(), part("in", m.alsoLines(line, nil)...))
 	keys := []paneLine{keyLine("→", "to the cells")}
 	if at := m.place(); !at.IsZero() && at.Path[0] != '$' {
 		keys = append(keys, keyLine("e", "open "+m.path(at.Path)+lineSuffix(at.Line)))
@@ -421,10 +424,13 @@ func (m *Model) describeColumn(col *model.Column) paneView {
 	}
 	known := map[model.Verified]string{model.VerifiedRun: "observed on the real program", model.VerifiedSource: "read in its source",
 		model.VerifiedDocs: "from documentation only, not verified"}[col.Verified]
-	add(blank(), part("rules", plain(known+", version "+col.VersionChecked)))
+	if col.VersionChecked != "" {
+		known += ", version " + col.VersionChecked
+	}
+	add(blank(), part("rules", plain(known)))
 	var blind []paneLine
 	for _, b := range col.BlindSpots {
-		blind = append(blind, dimmed(b.Text))
+		blind = append(blind, prose(run{bullet, roleDim}, run{m.text(b.Text), roleDim}))
 	}
 	if len(blind) > 0 {
 		add(part("unseen", blind...))
@@ -498,7 +504,11 @@ func (m *Model) whyLine() []run {
 	}
 	at := cell.OpenAt()
 	place := "   " + m.path(at.Path) + lineSuffix(at.Line)
-	head := []run{{s.symbol + " ", s.symbolRole}, {m.name(cell.Name) + " in " + col.Title + "  ", roleText}}
+	who := m.name(cell.Name)
+	if !strings.HasPrefix(why, col.Title+" ") { // else the reason names the harness
+		who += " in " + col.Title
+	}
+	head := []run{{s.symbol + " ", s.symbolRole}, {who + "  ", roleText}}
 	room := m.w - 4 - runsWidth(head) - textWidth(place)
 	if textWidth(why) > room && room >= 12 {
 		why = fit(why, room)
@@ -531,7 +541,7 @@ func (m *Model) rowSummary(line *model.Line) string {
 func (m *Model) hints() []hint {
 	var out []hint
 	add := func(a action, label string) {
-		if m.against(a) != "" && a != actionHelp {
+		if m.against(a) != "" && a != actionHelp || a == actionEnter && m.paneFocus {
 			return
 		}
 		if slices.ContainsFunc(out, func(h hint) bool { return h.action == a }) {

@@ -40,6 +40,7 @@ type dialogLine struct {
 	row   int         // 1-based: this line is the choice or item of that number; 0: neither
 	flip  func() bool // what space does on it; nil: nothing. It tells whether the lines must be made again
 	code  bool        // breaks at the end of the line, not at blanks
+	hang  int         // cells by which what is broken off stands further right
 }
 
 const (
@@ -155,12 +156,16 @@ func layoutDialog(d *dialog, width int) (lines [][]run, rowAt int) {
 		}
 		indent := textWidth(label) + textWidth(mark.text)
 		room := max(1, width-indent)
-		broken := wrap(l.runs, room)
+		hang := l.hang
+		if hang > room/2 || runsWidth(l.runs) <= room {
+			hang = 0
+		}
+		broken := wrap(l.runs, room-hang)
 		if l.code {
-			broken = chop(l.runs, room)
+			broken = chop(l.runs, room-hang)
 		}
 		for i, b := range broken {
-			head := []run{{padRight("", indent), roleText}}
+			head := []run{{padRight("", indent+hang), roleText}}
 			if i == 0 {
 				head = []run{{label, roleDim}, mark}
 			}
@@ -276,11 +281,7 @@ func (m *Model) drawDialogFooter(c *canvas, d *dialog) {
 		hints[0] = hint{"n esc", d.no, actionNone}
 		hints[1] = hint{"enter y", "yes", actionNone}
 	}
-	rs := []run{}
-	for _, h := range hints {
-		rs = append(rs, run{h.key, roleAccent}, run{" " + h.label + "  ", roleDim})
-	}
-	m.drawOverlayFooter(c, rs)
+	m.drawOverlayFooter(c, hints)
 }
 
 func (m *Model) drawButtons(c *canvas, d *dialog, x, y, end int) {

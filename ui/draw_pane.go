@@ -1,6 +1,10 @@
 package ui
 
-import "fusebox/model"
+import (
+	"slices"
+
+	"fusebox/model"
+)
 
 // paneView is the text of a pane: it speaks about what the cursor is on.
 type paneView struct {
@@ -21,8 +25,10 @@ type panePart struct {
 type paneLine struct {
 	runs []run
 	cut  bool
-	key  string // not empty: the line of the key list for this key
-	why  bool   // the key cannot act: the line gives the reason, dimmed
+	// place is a path that fills a cut line: where it is too long, its end stays, which tells more.
+	place string
+	key   string // not empty: the line of the key list for this key
+	why   bool   // the key cannot act: the line gives the reason, dimmed
 }
 
 func prose(rs ...run) paneLine { return paneLine{runs: rs} }
@@ -91,12 +97,34 @@ func breakPaneLine(l paneLine, width int) [][]run {
 			out = append(out, append([]run{{padRight(key, keyColumn), keyRole}}, b...))
 		}
 		return out
+	case l.cut && l.place != "":
+		room := width - runsWidth(l.runs)
+		if room < shortestPlace {
+			return [][]run{l.runs}
+		}
+		return [][]run{append(slices.Clone(l.runs), run{fitLeft(l.place, room), roleDim})}
 	case l.cut:
 		return [][]run{l.runs}
+	case len(l.runs) > 1 && l.runs[0].text == bullet: // what is broken off stands behind it
+		out := wrap(l.runs[1:], width-2)
+		for i := range out {
+			lead := run{"  ", roleText}
+			if i == 0 {
+				lead = l.runs[0]
+			}
+			out[i] = append([]run{lead}, out[i]...)
+		}
+		return out
 	default:
 		return wrap(l.runs, width)
 	}
 }
+
+// shortestPlace is what a path needs to say anything.
+const shortestPlace = 8
+
+// bullet begins a line of a list that has nothing to say by a sign.
+const bullet = "· "
 
 func padRight(s string, width int) string {
 	for n := textWidth(s); n < width; n++ {

@@ -159,8 +159,12 @@ func (m *Model) drawFolders(c *canvas) {
 	c.runs(x+3, y+1, []run{{"folder ", roleDim}, {fitLeft(typed, width-16), roleText}, {"▌", roleAccent}}, width-6)
 	room := max(1, height-6)
 	top := scrollTo(0, m.picker.row, room, len(rows))
+	who := x + 60 // behind the widest counts
 	for i := 0; i < room && top+i < len(rows); i++ {
-		m.drawFolder(c, &rows[top+i], top+i == m.picker.row, x, y+3+i, width)
+		who = max(who, x+folderCounts+runsWidth(countsOf(&rows[top+i])))
+	}
+	for i := 0; i < room && top+i < len(rows); i++ {
+		m.drawFolder(c, &rows[top+i], top+i == m.picker.row, x, y+3+i, width, who)
 	}
 	if len(rows) == 0 {
 		text := "no known folder matches; enter goes to what is typed"
@@ -172,10 +176,30 @@ func (m *Model) drawFolders(c *canvas) {
 	if height >= 12 {
 		c.put(x+3, y+height-2, "From the harnesses' own files. Looking starts nothing there.", roleDim, width-6)
 	}
-	m.drawOverlayFooter(c, []run{{"enter", roleAccent}, {" go  ", roleDim}, {"tab", roleAccent}, {" complete  ", roleDim}, {"↑ ↓", roleAccent}, {" choose  ", roleDim}, {"esc", roleAccent}, {" stay", roleDim}})
+	m.drawOverlayFooter(c, []hint{{"enter", "go", actionNone}, {"tab", "complete", actionNone}, {"↑ ↓", "choose", actionNone}, {"esc", "stay", actionNone}})
 }
 
-func (m *Model) drawFolder(c *canvas, f *Folder, here bool, x, y, width int) {
+const (
+	folderName   = 30                 // cells of a path where its counts stand beside it
+	folderCounts = 3 + folderName + 2 // from the box's edge to the counts
+)
+
+// countsOf is how many servers a folder has, and what of them needs a person.
+func countsOf(f *Folder) []run {
+	if f.Gone || !f.Counted {
+		return nil
+	}
+	out := []run{{padRight(count(f.Servers, "server"), 12), roleDim}}
+	for _, s := range []model.State{model.StateUnapproved, model.StateUnauthenticated, model.StateError} {
+		if n := f.States[s]; n > 0 {
+			st := styleOf(s)
+			out = append(out, run{st.symbol, st.symbolRole}, run{" " + strconv.Itoa(n) + "  ", roleText})
+		}
+	}
+	return out
+}
+
+func (m *Model) drawFolder(c *canvas, f *Folder, here bool, x, y, width, whoAt int) {
 	r := roleText
 	if f.Gone {
 		r = roleDim
@@ -184,7 +208,7 @@ func (m *Model) drawFolder(c *canvas, f *Folder, here bool, x, y, width int) {
 		c.put(x+1, y, "▌", roleAccent, 1)
 		r = roleStrong
 	}
-	nameWidth := 30
+	nameWidth := folderName
 	if width < 80 {
 		nameWidth = width - 8
 	}
@@ -192,27 +216,21 @@ func (m *Model) drawFolder(c *canvas, f *Folder, here bool, x, y, width int) {
 	if width < 80 {
 		return
 	}
-	at := x + 3 + nameWidth + 2
+	at := x + folderCounts
 	switch {
 	case f.Gone:
+		whoAt = at
 	case !f.Counted:
 		c.put(at, y, "…", roleDim, 1)
 	default:
-		end := c.put(at, y, padRight(count(f.Servers, "server"), 11)+" ", roleDim, 12)
-		for _, s := range []model.State{model.StateUnapproved, model.StateUnauthenticated, model.StateError} {
-			if n := f.States[s]; n > 0 {
-				st := styleOf(s)
-				end = c.runs(end, y, []run{{st.symbol, st.symbolRole}, {" " + strconv.Itoa(n) + "  ", roleText}}, width)
-			}
-		}
+		c.runs(at, y, countsOf(f), whoAt-at)
 	}
 	who := strings.Join(f.KnownBy, ", ")
 	switch {
 	case f.Path == m.snap.Project:
 		who = "here"
 	case f.Gone:
-		who += "; folder is gone"
+		who = "the folder is gone; known by " + who
 	}
-	at = x + 60
-	c.put(at, y, who, roleDim, x+width-3-at)
+	c.put(whoAt, y, who, roleDim, x+width-3-whoAt)
 }

@@ -23,7 +23,7 @@ type helpLine struct {
 // helpBlocks makes the help from the key table and the symbols.
 func (m *Model) helpBlocks() []helpBlock {
 	var out []helpBlock
-	for _, g := range []keyGroup{groupMove, groupTake, groupLook, groupAct} {
+	for _, g := range []keyGroup{groupMove, groupMore, groupLook, groupAct} {
 		b := helpBlock{title: string(g)}
 		for _, row := range helpRows() {
 			known := slices.ContainsFunc(row.actions, func(a action) bool { _, ok := m.keys.byAction[a]; return ok })
@@ -41,6 +41,9 @@ func (m *Model) helpBlocks() []helpBlock {
 		if len(b.rows) > 0 {
 			out = append(out, b)
 		}
+	}
+	if last := len(out) - 1; last >= 0 && slices.ContainsFunc(out[last].rows, func(l helpLine) bool { return l.danger }) {
+		out[last].rows = append(out[last].rows, helpLine{text: run{"asks first, preset No", roleDim}, danger: true})
 	}
 	says := helpBlock{title: "a cell says", keyW: 3}
 	for _, x := range []struct {
@@ -69,7 +72,7 @@ func helpColumns(blocks []helpBlock, wide bool) [][]helpBlock {
 	var cols [3][]helpBlock
 	for _, b := range blocks {
 		switch b.title {
-		case string(groupMove), string(groupTake):
+		case string(groupMove), string(groupMore):
 			cols[0] = append(cols[0], b)
 		case string(groupLook), string(groupAct):
 			cols[1] = append(cols[1], b)
@@ -128,7 +131,14 @@ func (m *Model) drawHelp(c *canvas) {
 	box := min(tallest+5, m.h-2)
 	y := max(0, min(2, (m.h-1-box)/2))
 	c.box(x, y, width, box, roleDim)
-	c.runs(x+3, y+1, []run{{"Keys", roleTitle}, {"   act on what the cursor is on: a cell, its whole row (name), its whole column (heading)", roleDim}}, width-6)
+	about := "act on what the cursor is on: a cell, its whole row (name), its whole column (heading)"
+	if textWidth(about) > width-6-7 {
+		about = "act on the cell, row (name) or column (heading) of the cursor"
+	}
+	if textWidth(about) > width-6-7 {
+		about = "act where the cursor is"
+	}
+	c.runs(x+3, y+1, []run{{"Keys", roleTitle}, {"   " + about, roleDim}}, width-6)
 	room := max(0, box-4)
 	m.helpOffset = max(0, min(m.helpOffset, tallest-room))
 	cx := x + 1
@@ -141,10 +151,21 @@ func (m *Model) drawHelp(c *canvas) {
 	if tallest > room {
 		drawRule(c, x+width-1, y+3, y+3+room, y+3, tallest, m.helpOffset, room)
 	}
-	m.drawOverlayFooter(c, []run{{"esc", roleAccent}, {" close  ", roleDim}, {"j k", roleAccent}, {" scroll  ", roleDim}, {"/", roleAccent}, {" find a key", roleDim}})
+	hints := []hint{{"esc", "close", actionNone}}
+	if tallest > room {
+		hints = append(hints, hint{"j k", "scroll", actionNone})
+	}
+	m.drawOverlayFooter(c, append(hints, hint{"/", "find a key", actionNone}))
 }
 
-func (m *Model) drawOverlayFooter(c *canvas, rs []run) {
+// drawOverlayFooter draws the keys of an overlay in the order of their worth, as many as fit whole.
+func (m *Model) drawOverlayFooter(c *canvas, hints []hint) {
 	c.fill(0, c.h-1, c.w, roleText)
-	c.runs(2, c.h-1, rs, c.w-4)
+	x := 2
+	for _, h := range hints {
+		if x > 2 && x+textWidth(h.key)+1+textWidth(h.label) > c.w-2 {
+			return
+		}
+		x = c.runs(x, c.h-1, []run{{h.key, roleAccent}, {" " + h.label, roleDim}}, c.w-2-x) + 2
+	}
 }

@@ -53,7 +53,7 @@ type keyGroup string
 
 const (
 	groupMove keyGroup = "move"
-	groupTake keyGroup = "take away"
+	groupMore keyGroup = "more"
 	groupLook keyGroup = "look"
 	groupAct  keyGroup = "act"
 )
@@ -93,8 +93,8 @@ func bindings() []binding {
 		{actionPageDown, on("pgdown"), "pgdn", "page", "", false},
 		{actionPageUp, on("pgup"), "pgup", "page", "", false},
 		{actionNextWaiting, on("n"), "n", "next waiting", "Go to the next cell that waits for you", false},
-		{actionPreviousWaiting, on("N"), "N", "last waiting", "Go to the previous cell that waits for you", false},
-		{actionFocus, on("tab"), "tab", "grid or pane", "Move the focus between grid and pane", false},
+		{actionPreviousWaiting, on("N"), "N", "previous waiting", "Go to the previous cell that waits for you", false},
+		{actionFocus, on("tab"), "tab", "to the pane and back", "Move the focus between grid and pane", false},
 		{actionEnter, on("enter"), "enter", "detail", "Show the detail", false},
 		{actionBack, on("esc"), "esc", "back", "Go one step back", false},
 		{actionZoom, on("z"), "z", "zoom", "Zoom what has the focus", false},
@@ -128,17 +128,17 @@ func bindings() []binding {
 func helpRows() []helpRow {
 	return []helpRow{
 		{groupMove, "h j k l", "cell; up: headings, left: names", []action{actionLeft, actionDown, actionUp, actionRight}},
-		{groupMove, "g G ctrl+d u", "ends, half a page", []action{actionFirst, actionLast, actionHalfDown, actionHalfUp, actionPageDown, actionPageUp}},
-		{groupMove, "n N", "next, last that waits for you", []action{actionNextWaiting, actionPreviousWaiting}},
+		{groupMove, "g G ctrl+d/u", "first, last; half a page", []action{actionFirst, actionLast, actionHalfDown, actionHalfUp, actionPageDown, actionPageUp}},
+		{groupMove, "n N", "next, previous that waits for you", []action{actionNextWaiting, actionPreviousWaiting}},
 		{groupMove, "tab", "grid or pane", []action{actionFocus}},
-		{groupMove, "z", "zoom it", []action{actionZoom}},
-		{groupMove, "enter esc", "in, back", []action{actionEnter, actionBack}},
+		{groupMove, "z", "zoom grid or pane", []action{actionZoom}},
+		{groupMove, "enter esc", "look into it; back", []action{actionEnter, actionBack}},
 		{groupMove, "q ctrl+c", "quit", []action{actionQuit, actionQuitNow}},
-		{groupTake, "e", "open the line in $EDITOR", []action{actionEdit}},
-		{groupTake, "y Y", "copy name, path:line", []action{actionCopy, actionCopyPlace}},
-		{groupTake, ":", "every action by name", []action{actionPalette}},
-		{groupTake, "?", "this help", []action{actionHelp}},
-		{groupTake, "ctrl+z", "suspend", []action{actionSuspend}},
+		{groupMore, "e", "open the line in $EDITOR", []action{actionEdit}},
+		{groupMore, "y Y", "copy name, path:line", []action{actionCopy, actionCopyPlace}},
+		{groupMore, ":", "every action by name", []action{actionPalette}},
+		{groupMore, "?", "this help", []action{actionHelp}},
+		{groupMore, "ctrl+z", "suspend", []action{actionSuspend}},
 		{groupLook, "t", "tools", []action{actionTools}},
 		{groupLook, "o", "output, protocol", []action{actionOutput}},
 		{groupLook, "f", "files of the harness", []action{actionFiles}},
@@ -146,11 +146,11 @@ func helpRows() []helpRow {
 		{groupLook, "s", "sort", []action{actionSort}},
 		{groupLook, "H", "harness columns", []action{actionColumns}},
 		{groupLook, "P", "another folder", []action{actionFolder}},
-		{groupLook, "r R", "read column, all", []action{actionReread, actionRereadAll}},
+		{groupLook, "r R", "read again: column, all", []action{actionReread, actionRereadAll}},
 		{groupAct, "space", "flip the switch", []action{actionToggle}},
 		{groupAct, "a A", "approve, revoke", []action{actionApprove, actionRevoke}},
 		{groupAct, "u", "undo last write", []action{actionUndo}},
-		{groupAct, "x X", "launch or stop, all", []action{actionLaunch, actionLaunchAll}},
+		{groupAct, "x X", "launch or stop; all", []action{actionLaunch, actionLaunchAll}},
 	}
 }
 

@@ -269,7 +269,7 @@ func (m *Model) severalLaunches(d *dialog, p *LaunchPlan, without map[int]bool) 
 		if without[i] {
 			sign, r, tail = run{"  ", roleDim}, roleDim, run{"   left out", roleDim}
 		}
-		d.lines = append(d.lines, dialogLine{row: i + 1, runs: []run{sign, {padRight(m.name(it.Name), 14) + " ", r}, {m.text(what), r}, {m.text(tail.text), tail.role}},
+		d.lines = append(d.lines, dialogLine{row: i + 1, runs: []run{sign, {padRight(m.name(it.Name), 14) + " ", r}, {m.text(what), r}, {m.text(tail.text), tail.role}}, hang: 4,
 			flip: func() bool {
 				if without[i] {
 					delete(without, i)

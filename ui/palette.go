@@ -106,9 +106,13 @@ func (m *Model) drawPalette(c *canvas) {
 		c.right(x+width-3, ry, []run{{right, r}})
 	}
 	if height >= 12 {
-		c.put(x+3, y+height-3, strconv.Itoa(len(rows))+" of "+count(total, "action")+"; dim ones cannot run now and say why", roleDim, width-6)
+		text := strconv.Itoa(len(rows)) + " of " + count(total, "action")
+		if more := "; dim ones cannot run now and say why"; textWidth(text+more) <= width-6 {
+			text += more
+		}
+		c.put(x+3, y+height-3, text, roleDim, width-6)
 	}
-	m.drawOverlayFooter(c, []run{{"enter", roleAccent}, {" do it  ", roleDim}, {"↑ ↓", roleAccent}, {" choose  ", roleDim}, {"esc", roleAccent}, {" close", roleDim}})
+	m.drawOverlayFooter(c, []hint{{"enter", "do it", actionNone}, {"↑ ↓", "choose", actionNone}, {"esc", "close", actionNone}})
 }
 
 // drawFilter draws the line that is typed in the footer's place, and what can be typed over it.
