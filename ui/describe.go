@@ -541,7 +541,7 @@ func (m *Model) rowSummary(line *model.Line) string {
 func (m *Model) hints() []hint {
 	var out []hint
 	add := func(a action, label string) {
-		if m.against(a) != "" && a != actionHelp || a == actionEnter && m.paneFocus {
+		if m.against(a) != "" && a != actionHelp || a == actionEnter && (m.paneFocus || m.view == viewDetail) {
 			return
 		}
 		if slices.ContainsFunc(out, func(h hint) bool { return h.action == a }) {

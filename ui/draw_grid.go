@@ -59,10 +59,17 @@ func drawGrid(c *canvas, g *gridView) {
 	if rest := len(g.columns) - g.first - len(shown); rest > 0 {
 		more = strconv.Itoa(rest) + " ›"
 	}
+	counts := y // the line that says how many columns are hidden
+	if more != "" && len(shown) > 0 {
+		left := l.grid - textWidth(more) - 1 - (zone + (len(shown)-1)*l.pitch + 1)
+		if left < min(cellWidth, textWidth(shown[len(shown)-1].text)) && y >= 2 {
+			counts, more = y-1, strconv.Itoa(len(g.columns)-g.first-len(shown))+" more ›" // beside the last heading it would cut that
+		}
+	}
 	for i, h := range shown {
 		x := zone + i*l.pitch + 1
 		room := cellWidth
-		if i == len(shown)-1 && more != "" {
+		if i == len(shown)-1 && more != "" && counts == y {
 			room = min(room, l.grid-textWidth(more)-1-x)
 		}
 		r := roleTitle
@@ -84,9 +91,9 @@ func drawGrid(c *canvas, g *gridView) {
 	}
 	c.put(2, y+1, g.head, roleDim, l.name)
 	if g.first > 0 {
-		c.put(zone-4, y, "‹ "+strconv.Itoa(g.first), roleAccent, 4)
+		c.put(zone-4, counts, "‹ "+strconv.Itoa(g.first), roleAccent, 4)
 	}
-	c.right(l.grid, y, []run{{more, roleAccent}})
+	c.right(l.grid, counts, []run{{more, roleAccent}})
 	for j, row := range g.rows {
 		drawRow(c, g, row, g.top+j, g.lines.rows+j)
 	}

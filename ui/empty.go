@@ -11,12 +11,15 @@ func (m *Model) drawEmpty(c *canvas) {
 	m.drawHeader(c, "", right)
 	top := layoutLines(m.h).headings
 	c.put(2, top, "No MCP server here yet.", roleTitle, m.w-4)
-	c.put(2, top+1, "These are the places that count for this folder; none of them names a server.", roleDim, m.w-4)
+	lead := wrap([]run{{"These are the places that count for this folder; none of them names a server.", roleDim}}, m.w-4)
+	for i, l := range lead {
+		c.runs(2, top+1+i, l, m.w-4)
+	}
 	tail := [][]run{
 		{{"f  ", roleAccent}, {"all places of the first harness", roleText}},
 		{{"?  ", roleAccent}, {"help", roleText}},
 		nil,
-		{{"Files are watched: a server that you add anywhere shows up by itself.", roleDim}},
+		{{"Files are watched: a server that you add anywhere shows up by itself. Started with --demo, fusebox shows a made-up home with servers.", roleDim}},
 	}
 	absent := 0
 	for _, col := range m.snap.Columns {
@@ -30,13 +33,17 @@ func (m *Model) drawEmpty(c *canvas) {
 			tail[0] = []run{{"1 more harness is known and not on this machine", roleDim}}
 		}
 	}
-	y := top + 3
-	last := m.h - 2 - len(tail) - 1
+	var broken [][]run
+	for _, l := range tail {
+		broken = append(broken, wrap(l, m.w-4)...)
+	}
+	y := top + 2 + len(lead)
+	last := m.h - 2 - len(broken) - 1
 	for _, i := range m.columns {
 		y = m.drawPlaces(c, m.snap.Columns[i], y, last)
 	}
 	y++
-	for _, l := range tail {
+	for _, l := range broken {
 		if y < m.h-2 {
 			c.runs(2, y, l, m.w-4)
 		}

@@ -241,6 +241,9 @@ func (m *Model) against(a action) string {
 		}
 	case actionTools:
 		if len(m.toolCells()) == 0 {
+			if len(m.launchKeys()) == 0 {
+				return "there is no server here, and so no tool"
+			}
 			return "nobody has listed its tools yet: x launches it"
 		}
 	case actionOutput:

@@ -354,7 +354,7 @@ func (m *Model) toolElsewhere(t *toolLine) string {
 					continue
 				}
 				if c.Name == t.cell.Name && len(parts) < 6 {
-					parts = append(parts, col.Title+" "+m.text(c.Tools.ShownAs[j]))
+					parts = append(parts, m.text(c.Tools.ShownAs[j])+" ("+col.Title+")")
 				} else if col == t.column {
 					collides++
 				}
@@ -362,9 +362,9 @@ func (m *Model) toolElsewhere(t *toolLine) string {
 		}
 	}
 	if collides > 0 {
-		parts = append(parts, "collides with "+count(collides, "other tool")+" of this name here")
+		parts = append(parts, "its plain name is also that of "+count(collides, "tool")+" of other servers here")
 	}
-	return strings.Join(parts, "   ")
+	return strings.Join(parts, ", ")
 }
 
 func (m *Model) drawSchema(c *canvas) {

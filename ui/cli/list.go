@@ -47,7 +47,7 @@ func newList(s Streams, o *options) *cobra.Command {
 		Short:   "Print what every harness would load here",
 		Long:    listHelp,
 		Example: listExamples,
-		Args:    noArguments,
+		Args:    noArguments, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(cmd.Flags().Changed("out")); err != nil {
 				return err
@@ -168,7 +168,7 @@ func writeTable(w io.Writer, s *model.Snapshot, redactor *model.Redactor) error 
 		return err
 	}
 	if len(rows) == 1 {
-		fmt.Fprintln(w, "no MCP server is configured for this folder")
+		fmt.Fprintln(w, "no MCP server is configured for this folder; list --json names the files that were looked for")
 	}
 	for _, col := range s.Columns {
 		for _, f := range col.Files {

@@ -179,7 +179,11 @@ func (r *report) definition(d *model.Definition) string {
 func (r *report) column(col *model.Column) {
 	t := col.Totals()
 	r.line("\n## %s\n", col.Title)
-	r.line("%d of %d servers load. Rules known from: %s, version %s.", t.Loads, t.Servers, verifiedWords(col.Verified), col.VersionChecked)
+	known := verifiedWords(col.Verified)
+	if col.VersionChecked != "" {
+		known += ", version " + col.VersionChecked
+	}
+	r.line("%d of %d servers load. Rules known from: %s.", t.Loads, t.Servers, known)
 	if col.Broken != nil {
 		r.line("\n**Broken:** %s, %s", r.code(col.Broken.Text), r.place(col.Broken.Location))
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -209,6 +210,12 @@ func completeFlags(root *cobra.Command) {
 		if cmd.Flags().Lookup("harness") != nil {
 			offer(cmd, "harness", completeHarnesses)
 		}
+		if cmd.Flags().Lookup("reach") != nil {
+			offer(cmd, "reach", cobra.FixedCompletions([]cobra.Completion{
+				cobra.CompletionWithDesc("here", "this folder, for you alone"), cobra.CompletionWithDesc("everywhere", "every folder of yours"),
+				cobra.CompletionWithDesc("repository", "everybody who uses this repository")},
+				cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveKeepOrder))
+		}
 	}
 }
 
@@ -239,6 +246,31 @@ func completeHarnesses(_ *cobra.Command, _ []string, typed string) ([]cobra.Comp
 	}
 	return ids, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
+
+// completeNames offers the servers of the folder, those of --harness if it stands there already. A name that a shell would
+// take apart is not offered.
+func completeNames(o *options, f *switchFlags) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		var ids []string
+		if f.harness != "" {
+			ids = []string{f.harness}
+		}
+		picked, unknown := loaders.Select(loaders.All(), ids)
+		env, err := loaders.NewEnv(o.project)
+		if len(args) > 0 || unknown != "" || o.demo || err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var names []cobra.Completion
+		for _, srv := range loaders.NewLoader(env, picked).Load().Servers {
+			if strings.HasPrefix(srv.Name, typed) && plainName.MatchString(srv.Name) {
+				names = append(names, srv.Name)
+			}
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+var plainName = regexp.MustCompile(`^[A-Za-z0-9_.@/+][A-Za-z0-9_.@/+-]{0,99}$`)
 
 // trace is the stack of a panic that was caught.
 func trace() string { return string(debug.Stack()) }

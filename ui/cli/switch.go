@@ -91,7 +91,7 @@ func newToggle(s Streams, o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "toggle NAME --harness ID", Short: "Set the harness's own switch of a server", Long: toggleHelp,
 		Example: "  fusebox toggle playwright --harness codex --off --dry-run\n  fusebox toggle playwright --harness codex --off --yes",
-		Args:    oneName,
+		Args:    oneName, ValidArgsFunction: completeNames(o, &f),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if f.on && f.off {
 				return usageError("--on and --off exclude each other")
@@ -114,7 +114,7 @@ func newApprove(s Streams, o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "approve NAME --harness ID", Short: "Give the harness's own consent to a server", Long: approveHelp,
 		Example: "  fusebox approve docs --harness claude-code --dry-run\n  fusebox approve docs --harness gemini --trust-folder --yes",
-		Args:    oneName,
+		Args:    oneName, ValidArgsFunction: completeNames(o, &f),
 		RunE: func(_ *cobra.Command, args []string) error {
 			in := ui.Intent{Kind: ui.IntentApprove}
 			if f.revoke {
@@ -137,7 +137,7 @@ func newUndo(s Streams, o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "undo", Short: "Take the last write back", Long: undoHelp,
 		Example: "  fusebox undo --list\n  fusebox undo --yes",
-		Args:    noArguments,
+		Args:    noArguments, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
 			if f.list {
 				return runUndoList(s, *o, f)
