@@ -168,6 +168,8 @@ func layoutDialog(d *dialog, width int) (lines [][]run, rowAt int) {
 			head := []run{{padRight("", indent+hang), roleText}}
 			if i == 0 {
 				head = []run{{label, roleDim}, mark}
+			} else if hang > 0 && len(b) > 0 {
+				b[0].text = strings.TrimLeft(b[0].text, " ")
 			}
 			lines = append(lines, append(head, b...))
 		}
@@ -296,6 +298,9 @@ func (m *Model) drawButtons(c *canvas, d *dialog, x, y, end int) {
 		noRole, yesRole = roleText, roleButton
 	}
 	at := c.put(x, y, no, noRole, end-x) + 2
+	if textWidth(yes) > end-at {
+		yes = strings.TrimRight(yes, " ") // no dots for a blank
+	}
 	c.put(at, y, yes, yesRole, end-at)
 	d.noAt = clickZone{x: x, y: y, width: textWidth(no)}
 	d.yesAt = clickZone{x: at, y: y, width: textWidth(yes)}

@@ -313,9 +313,18 @@ func (m *Model) toolText(t *toolLine, width int, whole bool) [][]run {
 	for _, p := range schemaParameters(t.tool.Schema) {
 		out = append(out, []run{{padRight(m.text(p.name), 18) + " ", roleText}, {padRight(m.text(p.kind), 10) + " ", roleDim}, {padRight(p.required, 10), roleDim}, {m.text(p.what), roleDim}})
 	}
-	if others := m.toolElsewhere(t); others != "" {
+	others, collides := m.toolElsewhere(t)
+	if others != "" || collides > 0 {
 		out = append(out, nil)
-		out = append(out, wrap([]run{{"also in  ", roleDim}, {others, roleText}}, width)...)
+	}
+	if others != "" {
+		out = append(out, wrap([]run{{"also as  ", roleDim}, {others, roleText}}, width)...)
+	}
+	if collides > 0 {
+		out = append(out, []run{{count(collides, "tool") + " of other servers here", roleText}, {" has this plain name, too", roleDim}})
+		if collides > 1 {
+			out[len(out)-1][1].text = " have this plain name, too"
+		}
 	}
 	if whole && t.tool.Schema != "" {
 		out = append(out, nil, []run{{"schema", roleTitle}})
@@ -339,10 +348,10 @@ func (m *Model) toolText(t *toolLine, width int, whole bool) [][]run {
 	return out
 }
 
-// toolElsewhere names the tool as the other harnesses see it, and tools of the same name on other servers.
-func (m *Model) toolElsewhere(t *toolLine) string {
+// toolElsewhere names the tool as the other harnesses see it, and counts the tools of the same plain name that other servers
+// of this harness have.
+func (m *Model) toolElsewhere(t *toolLine) (others string, collides int) {
 	var parts []string
-	collides := 0
 	for _, i := range m.columns {
 		col := m.snap.Columns[i]
 		for _, c := range col.Cells {
@@ -361,10 +370,7 @@ func (m *Model) toolElsewhere(t *toolLine) string {
 			}
 		}
 	}
-	if collides > 0 {
-		parts = append(parts, "its plain name is also that of "+count(collides, "tool")+" of other servers here")
-	}
-	return strings.Join(parts, ", ")
+	return strings.Join(parts, ", "), collides
 }
 
 func (m *Model) drawSchema(c *canvas) {

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -15,7 +16,7 @@ func TestHiddenColumnsCutNoHeading(t *testing.T) {
 		m := shopModel(t, size[0], size[1], s)
 		for range shopFifteen {
 			lines := strings.Split(m.View(), "\n")
-			if strings.Contains(lines[2], "…") {
+			if grid, _, _ := strings.Cut(lines[2], "│"); strings.Contains(grid, "…") {
 				t.Errorf("%dx%d: a heading is cut: %q", size[0], size[1], lines[2])
 			}
 			if strings.Contains(lines[1], "more ›") == strings.Contains(lines[2], " ›") && m.first+m.gridLayout().visible < len(m.columns) {
@@ -57,18 +58,33 @@ func TestFolderCountsAreWhole(t *testing.T) {
 	}
 }
 
-// A list of harnesses keeps the end of a path, which names the file and the line.
+// A list of harnesses keeps the end of a path, which names the file and the line; where that says nothing it is left out.
 func TestListOfHarnessesKeepsTheLine(t *testing.T) {
 	t.Parallel()
-	s := shopSnapshot(shopFive, shopRows, func(columns []*model.Column) {
-		for _, c := range columns[1].Cells {
-			c.Source.Path = "/home/ann/a-folder/with-a-long-name/and-another-one/config.toml"
+	line := cutLine(run{"○ ", roleText}, run{"Codex  ", roleText})
+	line.place = "~/a-folder/with-a-long-name/config.toml:212"
+	for width, want := range map[int]string{80: "○ Codex  ~/a-folder/with-a-long-name/config.toml:212", 26: "○ Codex  …/config.toml:212", 12: "○ Codex  "} {
+		got := ""
+		for _, r := range breakPaneLine(line, width)[0] {
+			got += r.text
 		}
-	})
-	m := shopModel(t, 120, 35, s)
-	press(m, "h")
-	if view := m.View(); !strings.Contains(view, "l:212") {
-		t.Errorf("the line is cut off:\n%s", view)
+		if got != want {
+			t.Errorf("in %d cells: %q, want %q", width, got, want)
+		}
+	}
+}
+
+// A button is not cut where only blanks would be.
+func TestButtonEndsWithoutDots(t *testing.T) {
+	t.Parallel()
+	m, l, _ := dialogModel(t, 40, 15)
+	l.plan = LaunchPlan{}
+	for i := range 15 {
+		l.plan.Items = append(l.plan.Items, LaunchItem{Name: fmt.Sprintf("server%d", i), Command: "a-long-command with-an-argument", Harnesses: []string{"Codex"}})
+	}
+	runKeys(m, "X")
+	if view := m.View(); !strings.Contains(view, "Yes, start 15 servers ") || !strings.Contains(view, "│        with-an-argument") {
+		t.Errorf("the button, or what is broken off:\n%s", view)
 	}
 }
 
