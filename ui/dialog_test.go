@@ -323,9 +323,19 @@ func TestReadOnlyTakesAwayWhatActs(t *testing.T) {
 	m.Update(tea.WindowSizeMsg{Width: 120, Height: 35})
 	for _, b := range bindings() {
 		if b.danger {
-			runKeys(m, b.keys.Keys()...)
+			m.toast = nil
+			press(m, b.keys.Keys()...)
+			if !strings.Contains(m.View(), "read-only: start fusebox without") {
+				t.Errorf("%s does not say why it does nothing", b.show)
+			}
 		}
 	}
+	shown := len(m.columns)
+	press(m, "H", " ")
+	if len(m.columns) != shown-1 {
+		t.Error("space does not hide a column")
+	}
+	press(m, "esc")
 	if len(l.started)+len(s.applied)+s.undone > 0 || m.dialog != nil {
 		t.Error("something acted")
 	}

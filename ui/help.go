@@ -43,7 +43,8 @@ func (m *Model) helpBlocks() []helpBlock {
 		}
 	}
 	if last := len(out) - 1; last >= 0 && slices.ContainsFunc(out[last].rows, func(l helpLine) bool { return l.danger }) {
-		out[last].rows = append(out[last].rows, helpLine{text: run{"asks first, preset No", roleDim}, danger: true})
+		out[last].rows = append(out[last].rows, helpLine{text: run{"asks first, preset No;", roleDim}, danger: true},
+			helpLine{text: run{"x not for one of yours", roleDim}})
 	}
 	says := helpBlock{title: "a cell says", keyW: 3}
 	for _, x := range []struct {

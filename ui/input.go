@@ -34,12 +34,19 @@ func (m *Model) key(k tea.KeyMsg) tea.Cmd {
 	case overlayHelp:
 		return m.helpKey(a)
 	case overlayColumns:
+		if a == actionNone {
+			a = m.keys.gone[k.String()] // showing and hiding a column is no write to a harness
+		}
 		return m.columnsKey(a, k)
 	case overlayFolders:
 		return m.foldersKey(k)
 	}
 	if a == actionNone {
-		return nil
+		if m.keys.gone[k.String()] == actionNone {
+			return nil
+		}
+		m.say([]run{{"· ", roleDim}, {"read-only: start fusebox without --read-only to write or launch", roleText}}, toastFor)
+		return m.wakeAt(m.o.Now().Add(toastFor))
 	}
 	return m.act(a)
 }

@@ -159,13 +159,17 @@ type keyTable struct {
 	rows     []binding
 	byKey    map[string]action
 	byAction map[action]binding
+	gone     map[string]action // what --read-only takes away
 }
 
 // newKeyTable makes the table; with readOnly what writes or launches is left out.
 func newKeyTable(readOnly bool) keyTable {
-	t := keyTable{byKey: map[string]action{}, byAction: map[action]binding{}}
+	t := keyTable{byKey: map[string]action{}, byAction: map[action]binding{}, gone: map[string]action{}}
 	for _, b := range bindings() {
 		if b.danger && readOnly {
+			for _, k := range b.keys.Keys() {
+				t.gone[k] = b.action
+			}
 			continue
 		}
 		t.rows = append(t.rows, b)

@@ -13,6 +13,10 @@ func HelpTable() [][4]string {
 			if keys.byAction[a].danger {
 				danger = "asks first"
 			}
+			if a == actionLaunch {
+				danger = "asks first, except `x` on one server of yours"
+				break
+			}
 		}
 		shown := make([]string, 0, 4)
 		for _, k := range strings.Fields(row.show) {
