@@ -592,7 +592,7 @@ func (g *grok) decide(c *model.Cell) {
 		c.Capabilities.Approve = ""
 		if c.Decision == model.DecisionLoads {
 			c.Decision = model.DecisionWaits
-			c.Reason = model.Reason{Code: model.ReasonUntrustedFolder, DecidedBy: g.by, Text: "Grok leaves out every name that a file of a folder declares that is not trusted"}
+			c.Reason = model.Reason{Code: model.ReasonUntrustedFolder, DecidedBy: g.by, Text: "Grok leaves out every name that a file of this folder declares, because the folder is not trusted"}
 			if c.Scope == model.ScopeUser {
 				c.Reason.Text += ", also where the entry is your own"
 			}
