@@ -11,7 +11,12 @@ func (m *Model) drawEmpty(c *canvas) {
 	m.drawHeader(c, "", right)
 	top := layoutLines(m.h).headings
 	c.put(2, top, "No MCP server here yet.", roleTitle, m.w-4)
-	lead := wrap([]run{{"These are the places that count for this folder; none of them names a server.", roleDim}}, m.w-4)
+	low := m.h < topLineFrom
+	says := "These are the places that count for this folder; none of them names a server."
+	if low {
+		says = "None of these places names one."
+	}
+	lead := wrap([]run{{says, roleDim}}, m.w-4)
 	for i, l := range lead {
 		c.runs(2, top+1+i, l, m.w-4)
 	}
@@ -19,7 +24,11 @@ func (m *Model) drawEmpty(c *canvas) {
 		{{"f  ", roleAccent}, {"all places of the first harness", roleText}},
 		{{"?  ", roleAccent}, {"help", roleText}},
 		nil,
-		{{"Files are watched: a server that you add anywhere shows up by itself. Started with --demo, fusebox shows a made-up home with servers.", roleDim}},
+		{{"Files are watched: a server that you add anywhere shows up by itself.", roleDim}},
+		{{"Started with --demo, fusebox shows a made-up home with servers.", roleDim}},
+	}
+	if low {
+		tail = [][]run{{{"A new one shows up by itself. --demo shows a made-up home with servers.", roleDim}}}
 	}
 	absent := 0
 	for _, col := range m.snap.Columns {

@@ -232,7 +232,10 @@ func (m *Model) oneSwitch(d *dialog, p *SwitchPlan) {
 			where.text = m.path(o.Files[0].Path)
 		}
 		if o.Unavailable != "" {
-			where.text += ": " + m.text(o.Unavailable)
+			if where.text != "" {
+				where.text += ": "
+			}
+			where.text += m.text(o.Unavailable)
 		} else if o.Repository {
 			where.role = roleWarn
 		}

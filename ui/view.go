@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -51,10 +52,26 @@ func (m *Model) View() string {
 		}
 		if m.showsToast() {
 			c.fill(0, c.h-1, c.w, roleText)
-			c.runs(2, c.h-1, m.toast.runs, c.w-4)
+			c.runs(2, c.h-1, fitToast(m.toast.runs, c.w-4), c.w-4)
 		}
 	}
 	return c.render(m.o.Theme, m.o.ASCII)
+}
+
+// fitToast cuts what a toast says where that would push the key at its end off the line.
+func fitToast(rs []run, room int) []run {
+	const tail = 3 // gap, key, label
+	over := runsWidth(rs) - room
+	if over <= 0 || len(rs) <= tail+1 || rs[len(rs)-2].role != roleAccent {
+		return rs
+	}
+	out := slices.Clone(rs)
+	for i := len(rs) - tail - 1; i > 0 && over > 0; i-- { // the place first, then what was done
+		had := textWidth(rs[i].text)
+		out[i].text = fit(rs[i].text, max(0, had-over))
+		over -= had - textWidth(out[i].text)
+	}
+	return out
 }
 
 // fits tells whether the window is large enough to show anything.

@@ -168,3 +168,23 @@ func TestWhyLineNamesTheHarnessOnce(t *testing.T) {
 		t.Errorf("the line:\n%s", view)
 	}
 }
+
+// The key at the end of a toast is not pushed off the line: what was written is cut before what was done.
+func TestToastKeepsItsKey(t *testing.T) {
+	t.Parallel()
+	rs := []run{{"✓ ", roleOK}, {"context7 is off in Codex", roleText}, {"   wrote ~/.codex/config.toml, 1 line added", roleDim}, {"   ", roleText}, {"u", roleAccent}, {" undo", roleDim}}
+	for width, want := range map[int]string{100: "✓ context7 is off in Codex   wrote ~/.codex/config.toml, 1 line added   u undo",
+		60: "✓ context7 is off in Codex   wrote ~/.codex/config…   u undo", 36: "✓ context7 is off in Codex   u undo", 30: "✓ context7 is off in…   u undo"} {
+		got := ""
+		for _, r := range fitToast(rs, width) {
+			got += r.text
+		}
+		if textWidth(got) > width || !strings.HasSuffix(got, "   u undo") || width != 36 && got != want {
+			t.Errorf("in %d cells: %q, want %q", width, got, want)
+		}
+	}
+	plain := []run{{"· ", roleDim}, {"there is nothing to launch here", roleText}}
+	if got := fitToast(plain, 10); len(got) != 2 || got[1].text != plain[1].text {
+		t.Errorf("a toast without a key: %v", got)
+	}
+}
