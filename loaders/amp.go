@@ -39,7 +39,7 @@ func ampDrops(f *model.ToolFilter, _, tool string) bool {
 }
 
 func resolveAmp(env *Env, r *Reader) Result {
-	p := &plainResolve{env: env, r: r, title: "Amp"}
+	p := &plainResolve{env: env, r: r, title: "Amp", taken: ampReferences.taken(env)}
 	read := func(path string, scope model.Scope) []plainEntry {
 		f := r.ReadJSON(path, scope, 0, jsonc.JSONC)
 		entries := p.servers(f, func(m plainMember) plainEntry { return ampEntry(env, m) }, "amp.mcpServers")

@@ -28,7 +28,7 @@ func antigravity() Harness {
 }
 
 func resolveAntigravity(env *Env, r *Reader) Result {
-	p := &plainResolve{env: env, r: r, title: "Antigravity"}
+	p := &plainResolve{env: env, r: r, title: "Antigravity", taken: noReference}
 	read := func(path string, scope model.Scope) []plainEntry {
 		f := r.ReadJSON(path, scope, 0, jsonc.Options{ReplaceInvalidUTF8: true})
 		if f.Status == model.FileMalformed && strings.TrimSpace(string(f.Data)) == "" {

@@ -29,7 +29,7 @@ func claudeDesktop() Harness {
 }
 
 func resolveClaudeDesktop(env *Env, r *Reader) Result {
-	p := &plainResolve{env: env, r: r, title: "Claude Desktop"}
+	p := &plainResolve{env: env, r: r, title: "Claude Desktop", taken: noReference}
 	dir := filepath.Join(env.AppData(), "Claude")
 	f := r.ReadJSON(filepath.Join(dir, "claude_desktop_config.json"), model.ScopeUser, 0, jsonc.Options{ReplaceInvalidUTF8: true})
 	entries := p.servers(f, claudeDesktopEntry, "mcpServers")

@@ -57,7 +57,7 @@ func clineFile(env *Env) string {
 }
 
 func resolveCline(env *Env, r *Reader) Result {
-	p := &plainResolve{env: env, r: r, title: "Cline"}
+	p := &plainResolve{env: env, r: r, title: "Cline", taken: clineReferences.taken(env)}
 	path := clineFile(env)
 	f := r.ReadJSON(path, model.ScopeUser, 0, jsonc.Options{ReplaceInvalidUTF8: true})
 	var entries []plainEntry

@@ -28,7 +28,7 @@ func continueExtension() Harness {
 }
 
 func resolveContinue(env *Env, r *Reader) Result {
-	p := &plainResolve{env: env, r: r, title: "Continue"}
+	p := &plainResolve{env: env, r: r, title: "Continue", taken: noReference}
 	dir := env.InHome(".continue")
 	if own := env.Var("CONTINUE_GLOBAL_DIR"); own != "" {
 		dir = filepath.Clean(own)
@@ -109,6 +109,7 @@ func (p *plainResolve) continueList(path string, scope model.Scope) []plainEntry
 		}
 		y := yamlEntry{yamlMember: yamlMember{key: name, value: item, name: text}, file: f, key: JoinKey("mcpServers", text), title: p.title}
 		e := continueEntry(y)
+		p.references(&e)
 		e.Name, e.Scope, e.Source = strings.ToValidUTF8(text, "\ufffd"), scope, y.at()
 		if scope == model.ScopeProject {
 			e.Findings = append(e.Findings, repositoryFinding())
@@ -228,6 +229,7 @@ func (p *plainResolve) continueJSON(path string, scope model.Scope) []plainEntry
 	name := strings.TrimSuffix(filepath.Base(path), ".json")
 	m := plainMember{Member: jsonc.Member{Key: name, Value: root}, file: f, key: "", title: p.title}
 	e := read(m)
+	p.references(&e)
 	e.Name, e.Scope, e.Source = name, scope, f.At("", root)
 	if e.fault != nil && e.fault.DecidedBy.Line < 1 {
 		e.fault.DecidedBy.Line = max(1, root.Line())

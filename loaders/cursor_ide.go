@@ -188,7 +188,7 @@ func (c *cursorIDEResolve) findings(s *cursorServer) []model.Finding {
 	if s.Definition == nil {
 		return nil
 	}
-	var out []model.Finding
+	out := strangeReferences("Cursor", s.Definition, vscodeTakes)
 	var seen []string
 	for _, text := range definitionTexts(s.Definition) {
 		for _, m := range vscodeVariable.FindAllStringSubmatch(text, -1) {

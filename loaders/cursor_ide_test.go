@@ -27,6 +27,8 @@ func TestCursorIDEResolve(t *testing.T) {
 				"c": "error entry-invalid ~/.cursor/mcp.json:5 | user ~/.cursor/mcp.json:5"}, notes: []string{"wrong-key"}},
 		{name: "variables", vars: map[string]string{"SET": "1"}, files: map[string]string{cursorUser: mcpServers(`"a": {"command":"${env:SET}","args":["${env:NOPE}","${workspaceFolder}","${env:NOPE}"]}`)},
 			want: map[string]string{"a": "configured | user ~/.cursor/mcp.json:3 | unset-variable"}},
+		{name: "another program's way to write a variable", vars: map[string]string{"TOKEN": "t"}, files: map[string]string{cursorUser: mcpServers(`"a": {"command":"x","env":{"T":"${TOKEN}","H":"${userHome}"}}`)},
+			want: map[string]string{"a": "configured | user ~/.cursor/mcp.json:3 | unset-variable"}},
 	})
 }
 

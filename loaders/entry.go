@@ -102,6 +102,46 @@ func unsetBraced(env *Env, texts ...string) []string {
 // foreignReference finds ${env:NAME}, ${input:NAME} and {env:NAME}, which other harnesses fill in.
 var foreignReference = regexp.MustCompile(`\$?\{(env|input|file|userHome|workspaceFolder)(:[^}]*)?\}`)
 
+// anyReference finds ${...} and {env:...}, in whichever way a harness may write a variable.
+var anyReference = regexp.MustCompile(`\$\{[^{}]*\}|\{(env|file):[^{}]*\}`)
+
+// foreignKind are the beginnings of references that mean nothing but a variable.
+var foreignKind = regexp.MustCompile(`^(env|input|file):`)
+
+// strangeReferences name what is written like a variable in a definition and is none to the harness, which takes it as it
+// stands. taken tells what of ${...} is one.
+func strangeReferences(title string, d *model.Definition, taken func(inside string) bool) []model.Finding {
+	var out []model.Finding
+	for _, text := range definitionTexts(d) {
+		if !strings.Contains(text, "{") {
+			continue
+		}
+		for _, ref := range anyReference.FindAllString(text, -1) {
+			open := ref[:strings.IndexByte(ref, '{')+1]
+			inside := ref[len(open) : len(ref)-1]
+			name := variableStart.FindString(inside)
+			if name == "" || open == "${" && taken(inside) {
+				continue
+			}
+			if name != inside {
+				name += "…"
+			}
+			f := model.Finding{Code: model.FindingUnsetVariable, Severity: model.Info,
+				Text: quoted(open+name+"}") + " is not known to be filled in by " + title + ": the text stays as written"}
+			if foreignKind.MatchString(inside) {
+				f.Severity = model.Warning
+			}
+			if !slices.Contains(out, f) {
+				out = append(out, f)
+			}
+		}
+	}
+	return out
+}
+
+// noReference is for a harness that fills in nothing.
+func noReference(string) bool { return false }
+
 // definitionTexts returns every text of a definition in which a harness may fill in variables.
 func definitionTexts(d *model.Definition) []string {
 	texts := append([]string{d.Command, d.URL.Reveal(), d.Cwd}, d.ArgTexts()...)

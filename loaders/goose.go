@@ -53,7 +53,7 @@ func gooseFile(env *Env) string {
 }
 
 func resolveGoose(env *Env, r *Reader) Result {
-	p := &plainResolve{env: env, r: r, title: "Goose"}
+	p := &plainResolve{env: env, r: r, title: "Goose", taken: gooseReferences.taken(env)}
 	path := gooseFile(env)
 	f, root := readYAML(r, path, model.ScopeUser)
 	if n := yamlGet(root, "extensions"); f.OK() && n != nil && n.Kind != yaml.MappingNode && !yamlNull(n) {

@@ -1,6 +1,10 @@
 package loaders
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -92,8 +96,9 @@ func hermesEnvironment(env *Env, _ *model.Entry) map[string]string {
 		switch {
 		case slices.Contains([]string{"PATH", "HOME", "USER", "LANG", "LC_ALL", "TERM", "SHELL", "TMPDIR"}, name), strings.HasPrefix(name, "XDG_"):
 			out[name] = value
-		case env.GOOS == "windows" && slices.Contains([]string{"ALLUSERSPROFILE", "APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATHEXT",
-			"PROGRAMDATA", "PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE", "WINDIR"}, strings.ToUpper(name)):
+		case env.GOOS == "windows" && slices.Contains([]string{"ALLUSERSPROFILE", "APPDATA", "COMMONPROGRAMFILES", "COMMONPROGRAMFILES(X86)",
+			"COMMONPROGRAMW6432", "COMPUTERNAME", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "NUMBER_OF_PROCESSORS", "OS", "PATHEXT", "PROCESSOR_ARCHITECTURE",
+			"PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "PROGRAMW6432", "PUBLIC", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERDOMAIN", "USERNAME", "USERPROFILE", "WINDIR"}, strings.ToUpper(name)):
 			out[name] = value
 		}
 	}
@@ -115,7 +120,9 @@ func resolveHermes(env *Env, r *Reader) Result {
 	p := &plainResolve{env: env, r: r, title: "Hermes"}
 	dir := hermesHome(env)
 	f, root := readYAML(r, filepath.Join(dir, "config.yaml"), model.ScopeUser)
-	references := hermesReferences(hermesDotenv(env, r))
+	dotenv := hermesDotenv(env, r)
+	references := hermesReferences(dotenv)
+	p.salt = hermesSalt(dotenv)
 	entries := p.yamlServers(f, root, "mcp_servers", func(y yamlEntry) (plainEntry, bool) { return hermesEntry(env, references, y), true })
 	if n := yamlGet(root, "mcp_servers"); f.OK() && n != nil && n.Kind != yaml.MappingNode && !yamlNull(n) {
 		p.note(model.FindingWrongType, f.Path, n.Line, "mcp_servers is "+yamlWord(n)+", not a mapping: Hermes reads no server")
@@ -194,9 +201,9 @@ func hermesEntry(env *Env, references referenceRules, y yamlEntry) plainEntry {
 	if seconds, err := strconv.ParseFloat(scalar(y.get("connect_timeout")), 64); err == nil && seconds > 0 && seconds < 86400 {
 		d.StartTimeout = time.Duration(seconds * float64(time.Second))
 	}
-	if n := y.get("enabled"); hermesOff(n) {
+	if n := y.get("enabled"); hermesOff(env, references, n) {
 		e.off = &model.Reason{Code: model.ReasonSwitchedOff, DecidedBy: y.where("enabled", n), Text: "enabled says no in its entry"}
-	} else if n != nil && !yamlNull(n) && !hermesOn(n) {
+	} else if n != nil && !yamlNull(n) && !hermesOn(env, references, n) {
 		y.find(&e, model.FindingWrongType, n, "enabled is no word that Hermes knows, which counts as on")
 	}
 	for _, key := range []string{"disabled", "serverUrl", "httpUrl", "type", "envFile"} {
@@ -222,13 +229,39 @@ func hermesEntry(env *Env, references referenceRules, y yamlEntry) plainEntry {
 	return e
 }
 
-// hermesOff tells whether a value of enabled means no: the words false, 0, no and off in any letter case, and the number 0.
-func hermesOff(n *yaml.Node) bool {
-	return n != nil && n.Kind == yaml.ScalarNode && !yamlNull(n) && slices.Contains([]string{"false", "0", "no", "off"}, strings.ToLower(strings.TrimSpace(n.Value)))
+// hermesWord is what a scalar says once its references are filled in: a word in lower case, or 0 or 1 for a number.
+func hermesWord(env *Env, references referenceRules, n *yaml.Node) string {
+	if n == nil || n.Kind != yaml.ScalarNode || yamlNull(n) {
+		return ""
+	}
+	switch n.ShortTag() {
+	case "!!int", "!!float":
+		var value float64
+		if n.Decode(&value) == nil && value == 0 {
+			return "0"
+		}
+		return "1"
+	}
+	word, _ := references.fill(env, n.Value)
+	return strings.ToLower(strings.TrimSpace(word))
 }
 
-func hermesOn(n *yaml.Node) bool {
-	return n.Kind == yaml.ScalarNode && slices.Contains([]string{"true", "1", "yes", "on"}, strings.ToLower(strings.TrimSpace(n.Value)))
+// hermesOff tells whether a value of enabled means no: the words false, 0, no and off in any letter case, and the number 0.
+func hermesOff(env *Env, references referenceRules, n *yaml.Node) bool {
+	return slices.Contains([]string{"false", "0", "no", "off"}, hermesWord(env, references, n))
+}
+
+func hermesOn(env *Env, references referenceRules, n *yaml.Node) bool {
+	return slices.Contains([]string{"true", "1", "yes", "on"}, hermesWord(env, references, n))
+}
+
+// hermesSalt tells one content of the file of variables from another.
+func hermesSalt(dotenv map[string]string) string {
+	sum := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(dotenv)) {
+		fmt.Fprintf(sum, "%q=%q\n", name, dotenv[name])
+	}
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 var (

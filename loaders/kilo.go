@@ -1,6 +1,7 @@
 package loaders
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -43,8 +44,25 @@ type kiloPart struct {
 	onAt   model.Location
 }
 
-func resolveKilo(env *Env, r *Reader) Result {
-	p := &plainResolve{env: env, r: r, title: "Kilo Code"}
+// kilo is one resolve of Kilo Code.
+type kilo struct {
+	plainResolve
+	switches map[string]kiloPart // the part that a server's switch belongs into
+	result   Result
+}
+
+func resolveKilo(env *Env, r *Reader) Result { return kiloOf(env, r).result }
+
+func kiloOf(env *Env, r *Reader) *kilo {
+	return keepResolve(r, "kilo", func() *kilo {
+		p := &kilo{plainResolve: plainResolve{env: env, r: r, title: "Kilo Code"}, switches: map[string]kiloPart{}}
+		p.resolve()
+		return p
+	})
+}
+
+func (p *kilo) resolve() {
+	env, r := p.env, p.r
 	parts := map[string][]kiloPart{}
 	var order []string
 	lost := map[string]plainEntry{}
@@ -58,6 +76,9 @@ func resolveKilo(env *Env, r *Reader) Result {
 				}
 			}
 			return
+		}
+		if servers.Exists() && servers.Kind() != jsonc.Object {
+			p.note(model.FindingWrongType, f.Path, servers.Line(), fmt.Sprintf("%s of %s is %s, not an object: it gives no server", key, p.tilde(f.Path), typeWord(servers)))
 		}
 		for _, m := range servers.Members() {
 			if m.Shadowed {
@@ -126,11 +147,179 @@ func resolveKilo(env *Env, r *Reader) Result {
 		}
 	}
 	slices.SortFunc(cells, func(a, b *model.Cell) int { return strings.Compare(a.Name, b.Name) })
-	return p.result(cells, r.IsDir(config) || r.IsDir(env.InHome(".kilocode")) || r.IsDir(env.InHome(".kilo")))
+	p.result = p.plainResolve.result(cells, r.IsDir(config) || r.IsDir(env.InHome(".kilocode")) || r.IsDir(env.InHome(".kilo")))
 }
 
-// kiloCell merges what the files say, the last for each key, maps joined.
-func (p *plainResolve) kiloCell(parts []kiloPart) *model.Cell {
+// kiloMerged is what all files together say of a server.
+type kiloMerged struct {
+	typ, url, cwd     string
+	words             []string // the command, the program first
+	env, headers      []model.Variable
+	has               map[string]bool // keys that are there
+	bad               map[string]kiloFault
+	owner             map[string]int // who says what holds in the end, by key; members of maps by "key.name"
+	unread, useless   *model.Finding
+	notObject, noType *kiloFault
+}
+
+// kiloFault is a value that does not fit, and the part that has it.
+type kiloFault struct {
+	part kiloPart
+	at   jsonc.Value
+	why  string
+}
+
+// set takes a value over from a part; fits tells whether it has the right type.
+func (m *kiloMerged) set(key string, i int, part kiloPart, v jsonc.Value, fits bool, why string) {
+	m.has[key], m.owner[key] = true, i
+	delete(m.bad, key)
+	if !fits {
+		m.bad[key] = kiloFault{part, v, why}
+	}
+}
+
+// table joins a map of texts with what stands below it.
+func (m *kiloMerged) table(key string, into *[]model.Variable, i int, part kiloPart, v jsonc.Value) {
+	vars, ok := stringMap(v)
+	m.has[key] = true
+	if !ok {
+		m.bad[key] = kiloFault{part, v, key + " must be an object of texts"}
+		return
+	}
+	for _, x := range vars {
+		m.owner[key+"."+x.Name] = i
+		if at := slices.IndexFunc(*into, func(y model.Variable) bool { return y.Name == x.Name }); at >= 0 {
+			(*into)[at] = x
+		} else {
+			*into = append(*into, x)
+		}
+	}
+}
+
+// kiloMerge lays the parts over each other, the lowest first: the last of each key holds, maps are joined, lists are replaced.
+func kiloMerge(parts []kiloPart) *kiloMerged {
+	blank := func() *kiloMerged {
+		return &kiloMerged{has: map[string]bool{}, bad: map[string]kiloFault{}, owner: map[string]int{}}
+	}
+	m := blank()
+	for i, part := range parts {
+		v := part.value
+		if v.Kind() != jsonc.Object {
+			m = blank()
+			m.notObject, m.owner[""] = &kiloFault{part, v, "the entry is " + typeWord(v) + ", not an object"}, i
+			continue
+		}
+		if m.notObject != nil {
+			m = blank()
+		}
+		if part.legacy {
+			m.legacy(i, part)
+			continue
+		}
+		if x := v.Get("type"); x.Exists() {
+			m.typ, _ = x.Str()
+			m.set("type", i, part, x, isWord("local", "remote")(x), "its type is none that Kilo Code knows: local or remote")
+		}
+		if x := v.Get("command"); x.Exists() {
+			words, ok := x.Strings()
+			m.words = words
+			m.set("command", i, part, x, ok && x.Kind() == jsonc.Array && len(words) > 0 && words[0] != "", "command must be a list that begins with the program")
+		}
+		if x := v.Get("url"); x.Exists() {
+			m.url, _ = x.Str()
+			m.set("url", i, part, x, isFilledText(x), "url must be a text")
+		}
+		if x := v.Get("cwd"); x.Exists() {
+			m.cwd, _ = x.Str()
+			m.set("cwd", i, part, x, true, "")
+		}
+		if x := v.Get("environment"); x.Exists() {
+			m.table("environment", &m.env, i, part, x)
+		}
+		if x := v.Get("headers"); x.Exists() {
+			m.table("headers", &m.headers, i, part, x)
+		}
+		if part.on != nil {
+			m.owner["enabled"] = i
+		}
+		if k := v.Get("env"); k.Exists() {
+			m.unread = &model.Finding{Code: model.FindingUnknownKey, Severity: model.Warning, Line: k.Line(), Text: "env is not read by Kilo Code: its key is environment"}
+		}
+		if k := v.Get("disabled"); k.Exists() {
+			m.useless = &model.Finding{Code: model.FindingUselessKey, Severity: model.Warning, Line: k.Line(), Text: "disabled is not read by Kilo Code here: its switch is enabled"}
+		}
+	}
+	if !m.has["type"] && m.typ == "" {
+		m.noType = &kiloFault{parts[len(parts)-1], jsonc.Value{}, "type is missing: local or remote"}
+	}
+	return m
+}
+
+// legacy takes an entry of an older file over, in the current form.
+func (m *kiloMerged) legacy(i int, part kiloPart) {
+	v := part.value
+	for _, key := range []string{"type", "command", "url"} { // one older entry replaces another
+		delete(m.bad, key)
+		delete(m.has, key)
+		delete(m.owner, key)
+	}
+	m.env, m.headers = nil, nil
+	if part.on != nil {
+		m.owner["enabled"] = i
+	}
+	if typ, _ := v.Get("type").Str(); typ == "streamable-http" || typ == "sse" {
+		m.typ = "remote"
+		m.url, _ = v.Get("url").Str()
+		m.set("url", i, part, v.Get("url"), isFilledText(v.Get("url")), "url must be a text")
+		if x := v.Get("headers"); x.Exists() {
+			m.table("headers", &m.headers, i, part, x)
+		}
+		return
+	}
+	m.typ = "local"
+	d := stdioDefinition(v)
+	m.words, m.cwd = append([]string{d.Command}, d.ArgTexts()...), d.Cwd
+	bad, why := misfit(v, append([]valueCheck{{"command", true, "a text that is not empty, or the type streamable-http or sse", isFilledText}}, plainStdioShape[1:]...))
+	m.set("command", i, part, bad, why == "", why)
+	m.env = d.Env
+	for _, x := range d.Env {
+		m.owner["environment."+x.Name] = i
+	}
+}
+
+// definition is the transport part, and what is wrong with it.
+func (m *kiloMerged) definition(last kiloPart) (*model.Definition, *kiloFault) {
+	check := func(keys ...string) *kiloFault {
+		for _, key := range keys {
+			if f, bad := m.bad[key]; bad {
+				return &f
+			}
+		}
+		if !m.has[keys[0]] {
+			return &kiloFault{last, jsonc.Value{}, keys[0] + " is missing"}
+		}
+		return nil
+	}
+	switch {
+	case m.notObject != nil:
+		return nil, m.notObject
+	case m.noType != nil:
+		return nil, m.noType
+	case m.typ == "remote":
+		return &model.Definition{Transport: model.TransportHTTP, URL: model.NewSecret(m.url), Headers: m.headers}, check("url", "headers")
+	case m.typ == "local":
+		d := &model.Definition{Transport: model.TransportStdio, Env: m.env, Cwd: m.cwd}
+		if len(m.words) > 0 {
+			d.Command, d.Args = m.words[0], model.Secrets(m.words[1:])
+		}
+		return d, check("command", "environment")
+	}
+	f := m.bad["type"]
+	return nil, &f
+}
+
+// kiloCell makes the cell of a server. The source is the highest file that says what to start or where to connect.
+func (p *kilo) kiloCell(parts []kiloPart) *model.Cell {
 	source := len(parts) - 1
 	for i, part := range slices.Backward(parts) {
 		if part.value.Get("command").Exists() || part.value.Get("url").Exists() {
@@ -140,72 +329,39 @@ func (p *plainResolve) kiloCell(parts []kiloPart) *model.Cell {
 	}
 	main := parts[source]
 	e := main.entry
+	m := kiloMerge(parts)
+	d, bad := m.definition(parts[len(parts)-1])
+	e.Definition = d
 	var fault *model.Reason
-	invalid := func(v jsonc.Value, why string) {
-		at := main.entry.Source
-		if v.Exists() {
-			at.Line = v.Line()
+	if bad != nil {
+		at := bad.part.entry.Source
+		if bad.at.Exists() {
+			at.Line = bad.at.Line()
 		}
-		fault = &model.Reason{Code: model.ReasonEntryInvalid, DecidedBy: at, Text: why}
+		fault = &model.Reason{Code: model.ReasonEntryInvalid, DecidedBy: at, Text: bad.why}
 	}
-	v := main.value
-	typ, _ := v.Get("type").Str()
-	switch {
-	case v.Kind() != jsonc.Object:
-		invalid(v, "the entry is "+typeWord(v)+", not an object")
-	case main.legacy && (typ == "streamable-http" || typ == "sse"):
-		e.Definition = remoteDefinition(v, model.TransportHTTP, "url")
-		if bad, why := misfit(v, []valueCheck{{"url", true, "a text", isFilledText}, plainHeaders}); why != "" {
-			invalid(bad, why)
+	for _, f := range []*model.Finding{m.unread, m.useless} {
+		if f != nil {
+			e.Findings = append(e.Findings, *f)
 		}
-	case main.legacy:
-		e.Definition = stdioDefinition(v)
-		if bad, why := misfit(v, append([]valueCheck{{"command", true, "a text that is not empty, or the type streamable-http or sse", isFilledText}}, plainStdioShape[1:]...)); why != "" {
-			invalid(bad, why)
-		}
-	case typ == "remote":
-		e.Definition = remoteDefinition(v, model.TransportHTTP, "url")
-		if bad, why := misfit(v, []valueCheck{{"url", true, "a text", isFilledText}, plainHeaders}); why != "" {
-			invalid(bad, why)
-		}
-	case typ == "local":
-		words, ok := v.Get("command").Strings()
-		d := &model.Definition{Transport: model.TransportStdio}
-		if len(words) > 0 {
-			d.Command, d.Args = words[0], model.Secrets(words[1:])
-		}
-		d.Env, _ = stringMap(v.Get("environment"))
-		d.Cwd, _ = v.Get("cwd").Str()
-		e.Definition = d
-		bad, why := misfit(v, []valueCheck{{"environment", false, "an object of texts", isTextMap}})
-		switch {
-		case !ok || len(words) == 0 || words[0] == "" || v.Get("command").Kind() != jsonc.Array:
-			invalid(v.Get("command"), "command must be a list that begins with the program")
-		case why != "":
-			invalid(bad, why)
-		}
-		if k := v.Get("env"); k.Exists() {
-			e.Findings = append(e.Findings, model.Finding{Code: model.FindingUnknownKey, Severity: model.Warning, Line: k.Line(), Text: "env is not read by Kilo Code: its key is environment"})
-		}
-	case typ == "":
-		invalid(v, "type is missing: local or remote")
-	default:
-		invalid(v.Get("type"), "its type is none that Kilo Code knows: local or remote")
-	}
-	if k := v.Get("disabled"); k.Exists() && !main.legacy {
-		e.Findings = append(e.Findings, model.Finding{Code: model.FindingUselessKey, Severity: model.Warning, Line: k.Line(), Text: "disabled is not read by Kilo Code here: its switch is enabled"})
 	}
 	if slices.ContainsFunc(parts, func(x kiloPart) bool { return x.entry.Scope == model.ScopeProject }) {
 		e.Findings = append(e.Findings, repositoryFinding())
 	}
 	out := cell(e, model.DecisionLoads, model.Reason{})
+	gives := map[int]bool{}
+	for _, i := range m.owner {
+		gives[i] = true
+	}
 	for i, part := range slices.Backward(parts) {
 		if i != source {
-			out.Replaces = append(out.Replaces, model.Replaced{Scope: part.entry.Scope, Source: part.entry.Source, Merged: part.on != nil})
+			out.Replaces = append(out.Replaces, model.Replaced{Scope: part.entry.Scope, Source: part.entry.Source, Merged: gives[i]})
 		}
 	}
+	p.switches[e.Name] = main
 	for _, part := range slices.Backward(parts) {
 		if part.on != nil {
+			p.switches[e.Name] = part
 			if !*part.on {
 				out.Decision = model.DecisionOff
 				out.Reason = model.Reason{Code: model.ReasonSwitchedOff, DecidedBy: part.onAt, Text: "its switch is off in " + p.tilde(part.file.Path)}
@@ -222,22 +378,15 @@ func (p *plainResolve) kiloCell(parts []kiloPart) *model.Cell {
 
 // toggleKilo sets the switch in the file that decides it, else in the one that declares the server.
 func toggleKilo(env *Env, r *Reader, cell *model.Cell, on bool) []Option {
-	at, scope := cell.Source, cell.Scope
-	if cell.Decision == model.DecisionOff {
-		at = cell.Reason.DecidedBy
-		for _, x := range cell.Replaces {
-			if x.Source.Path == at.Path {
-				scope = x.Scope
-			}
-		}
-	} else if len(cell.Replaces) > 0 && cell.Replaces[0].Merged {
-		at, scope = cell.Replaces[0].Source, cell.Replaces[0].Scope
+	part, ok := kiloOf(env, r).switches[cell.Name]
+	if !ok {
+		return nil
 	}
 	where := *cell
-	where.Scope = scope
+	where.Scope = part.entry.Scope
 	format, path, value := Format{JSON: jsonc.JSONC}, []string{"mcp", cell.Name, "enabled"}, on
-	if strings.HasPrefix(at.Key, "mcpServers.") {
+	if part.legacy {
 		format, path, value = strictJSON, []string{"mcpServers", cell.Name, "disabled"}, !on
 	}
-	return []Option{entryOption(env, r, &where, Edit{Path: at.Path, Format: format, Steps: []Step{{StepSet, path, strconv.FormatBool(value)}}})}
+	return []Option{entryOption(env, r, &where, Edit{Path: part.file.Path, Format: format, Steps: []Step{{StepSet, path, strconv.FormatBool(value)}}})}
 }

@@ -1,6 +1,10 @@
 package loaders
 
-import "testing"
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+)
 
 const kiloUser = "~/.config/kilo/kilo.json"
 
@@ -29,6 +33,19 @@ func TestKiloResolve(t *testing.T) {
 				"e":   "configured | user ~/.config/kilo/kilo.json:10 | unknown-key:10 | key-without-effect:10"}},
 		{name: "a folder switches a user's server off", files: map[string]string{kiloUser: mcp(a), "./kilo.jsonc": mcp(`"a": {"enabled":false}`)},
 			want: map[string]string{"a": "disabled switched-off ./kilo.jsonc:3 | user ~/.config/kilo/kilo.json:3 | joins project ./kilo.jsonc:3 | from-repository"}},
+		{name: "files are merged key by key", files: map[string]string{kiloUser: mcp(`"a": {"type":"local","command":["x"],"environment":{"A":"1"}},
+"r": {"type":"remote","url":"https://example.com","headers":{"A":"1"}}`), "./kilo.json": mcp(`"a": {"environment":{"B":"2"}},
+"r": {"url":"https://example.org"}`)},
+			want: map[string]string{
+				"a": "configured | user ~/.config/kilo/kilo.json:3 | joins project ./kilo.json:3 | from-repository",
+				"r": "configured | project ./kilo.json:4 | joins user ~/.config/kilo/kilo.json:4 | from-repository"}},
+		{name: "a mistake of one layer that another one mends", files: map[string]string{kiloUser: mcp(`"a": {"type":"local","command":"x"}, "b": 5`), "./kilo.json": mcp(`"a": {"command":["x"]}, "b": {"type":"remote","url":"https://example.com"}`)},
+			want: map[string]string{
+				"a": "configured | project ./kilo.json:3 | joins user ~/.config/kilo/kilo.json:3 | from-repository",
+				"b": "configured | project ./kilo.json:3 | beats user ~/.config/kilo/kilo.json:3 | from-repository"}},
+		{name: "a mistake of a higher layer", files: map[string]string{kiloUser: mcp(a), "./kilo.json": mcp(`"a": {"environment":{"A":1}}`)},
+			want: map[string]string{"a": "error entry-invalid ./kilo.json:3 | user ~/.config/kilo/kilo.json:3 | beats project ./kilo.json:3 | from-repository"}},
+		{name: "no object of servers", files: map[string]string{kiloUser: `{"mcp":[]}`}, notes: []string{"wrong-type"}},
 		{name: "older files are the lowest", files: map[string]string{"~/.kilocode/mcp.json": mcpServers(`"a": {"command":"x"}`, `"s": {"type":"sse","url":"https://example.com"}`, `"off": {"command":"x","disabled":true}`, `"u": {"url":"https://example.com"}`), "./.kilo/kilo.json": mcp(a)},
 			want: map[string]string{
 				"a":   "configured | project ./.kilo/kilo.json:3 | beats user ~/.kilocode/mcp.json:3 | from-repository",
@@ -38,6 +55,24 @@ func TestKiloResolve(t *testing.T) {
 		{name: "a broken file", files: map[string]string{kiloUser: mcp(a), "./kilo.json": "{\"mcp\":{\n\"b\":{\"type\":\"local\"},"},
 			want: map[string]string{"a": "configured | user ~/.config/kilo/kilo.json:3", "b": "error file-refused ./kilo.json:2 | project ./kilo.json:2 | from-repository"}},
 	})
+}
+
+// TestKiloLaunch: what a server is started with stands in several files.
+func TestKiloLaunch(t *testing.T) {
+	t.Parallel()
+	tr := layTree(t, map[string]string{kiloUser: `{"mcp":{"a":{"type":"local","command":["x","1"],"environment":{"A":"1","C":"1"}}}}`, "./kilo.json": `{"mcp":{"a":{"environment":{"B":"2","A":"3"},"enabled":true}}}`,
+		"~/.kilocode/mcp.json": mcpServers(`"a": {"command":"old","args":["o"],"env":{"D":"4"}}`)}, nil)
+	h := kiloCode()
+	c := cellNamed(tr.column(h), "a")
+	l := h.LaunchFor(tr.env, &c.Entry)
+	if l.Command != "x" || !slices.Equal(l.Args, []string{"1"}) || !slices.Equal(slices.Sorted(slices.Values(l.OwnEnv)), []string{"A", "B", "C", "D"}) || !slices.Contains(l.Env, "A=3") {
+		t.Errorf("%s %q %q %q", l.Command, l.Args, l.OwnEnv, l.Env)
+	}
+	b := NewSwitchboard(tr.env, h)
+	a := b.Ask(b.Cell("a"), WishOff)
+	if a.Refused != "" || len(a.Options) != 1 || a.Options[0].Plan().Paths()[0] != filepath.Join(tr.project, "kilo.json") {
+		t.Errorf("%+v", a)
+	}
 }
 
 func FuzzResolveKilo(f *testing.F) {

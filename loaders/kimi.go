@@ -61,7 +61,7 @@ func resolveKimi(env *Env, r *Reader) Result { return kimiOf(env, r).result }
 
 func kimiOf(env *Env, r *Reader) *kimi {
 	return keepResolve(r, "kimi", func() *kimi {
-		k := &kimi{plainResolve: plainResolve{env: env, r: r, title: "Kimi Code"}, home: env.InHome(".kimi-code")}
+		k := &kimi{plainResolve: plainResolve{env: env, r: r, title: "Kimi Code", taken: noReference}, home: env.InHome(".kimi-code")}
 		if dir := env.Var("KIMI_CODE_HOME"); dir != "" {
 			k.home = filepath.Clean(env.Expand(dir))
 		}
@@ -145,7 +145,7 @@ func (k *kimi) file(path string, scope model.Scope) []plainEntry {
 		k.r.Mark(f, model.FileRead, "empty")
 		return nil
 	}
-	entries := k.servers(f, kimiEntry, "mcpServers")
+	entries := k.servers(f, func(m plainMember) plainEntry { return kimiEntry(k.env, m) }, "mcpServers")
 	if i := slices.IndexFunc(entries, func(e plainEntry) bool { return e.fault != nil }); f.OK() && i >= 0 {
 		entries = k.refuse(f, entries[i].fault.DecidedBy, "the entry "+quoted(entries[i].Name)+" is invalid: "+entries[i].fault.Text, entries)
 	}
@@ -183,7 +183,7 @@ var kimiShape = []valueCheck{
 }
 
 // kimiEntry reads one entry: transport, else a command makes it stdio and a url http.
-func kimiEntry(m plainMember) plainEntry {
+func kimiEntry(env *Env, m plainMember) plainEntry {
 	var e plainEntry
 	v := m.Value
 	if v.Kind() != jsonc.Object {
@@ -222,6 +222,9 @@ func kimiEntry(m plainMember) plainEntry {
 	}
 	e.Definition.StartTimeout = limit(v.Get("startupTimeoutMs"), time.Millisecond)
 	m.conflict(&e, e.Definition.Transport.Remote(), "url")
+	if name := e.Definition.BearerVariable; name != "" && env.Var(name) == "" {
+		e.Findings = append(e.Findings, unsetFinding(name, "Kimi Code has no token to send", v.Get("bearerTokenEnvVar").Line()))
+	}
 	if on, ok := v.Get("enabled").Bool(); ok && !on {
 		e.off = m.switchedOff("enabled")
 	}

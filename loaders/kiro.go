@@ -35,7 +35,7 @@ func kiro() Harness {
 var kiroReferences = plainReferences(false)
 
 func resolveKiro(env *Env, r *Reader) Result {
-	p := &plainResolve{env: env, r: r, title: "Kiro"}
+	p := &plainResolve{env: env, r: r, title: "Kiro", taken: kiroReferences.taken(env)}
 	entry := func(m plainMember) plainEntry { return kiroEntry(env, m) }
 	read := func(path string, scope model.Scope) []plainEntry {
 		f := r.ReadJSON(path, scope, 0, jsonc.Options{ReplaceInvalidUTF8: true})

@@ -60,6 +60,8 @@ func TestWindsurfResolve(t *testing.T) {
 				"t":    "error entry-invalid ~/.codeium/windsurf/mcp_config.json:10 | user ~/.codeium/windsurf/mcp_config.json:10"}},
 		{name: "a broken file", files: map[string]string{windsurfFile: "{\"mcpServers\":{\n\"a\":{\"command\":\"x\"},\n"}, ran: "~/.codeium/windsurf/mcp_config.json:3",
 			want: map[string]string{"a": "error file-refused ~/.codeium/windsurf/mcp_config.json:3 | user ~/.codeium/windsurf/mcp_config.json:2"}},
+		{name: "a file in a value is named and not read", files: map[string]string{windsurfFile: mcpServers(`"a": {"command":"x","env":{"T":"${file:/etc/token}"}}`)},
+			want: map[string]string{"a": "configured | user ~/.codeium/windsurf/mcp_config.json:3 | referenced-file"}},
 		{name: "stray files", files: map[string]string{"~/.codeium/mcp_config.json": "{}", "./.windsurf/mcp.json": "{}"}, notes: []string{"file-not-read", "file-not-read"}},
 	})
 }

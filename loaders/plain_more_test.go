@@ -1,6 +1,9 @@
 package loaders
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"fusebox/model"
@@ -100,6 +103,8 @@ func TestKimiResolve(t *testing.T) {
 		"user": {map[string]string{kimiUser: mcpServers(a, `"s": {"transport":"sse","url":"https://example.com"}`, `"h": {"url":"https://example.com"}`, `"off": {"command":"x","enabled":false,"disabled":false}`)}, false,
 			map[string]string{"a": "configured | user ~/.kimi-code/mcp.json:3", "s": "configured | user ~/.kimi-code/mcp.json:4", "h": "configured | user ~/.kimi-code/mcp.json:5",
 				"off": "disabled switched-off ~/.kimi-code/mcp.json:6 | user ~/.kimi-code/mcp.json:6 | key-without-effect:6"}},
+		"a token that is not set": {map[string]string{kimiUser: mcpServers(`"a": {"url":"https://example.com","bearerTokenEnvVar":"NOPE"}`)}, false,
+			map[string]string{"a": "configured | user ~/.kimi-code/mcp.json:3 | unset-variable:3"}},
 		"not trusted": {map[string]string{gitHead: "", kimiUser: mcpServers(a), "./.mcp.json": mcpServers(a, `"b": {"command":"x"}`)}, false,
 			map[string]string{"a": "configured | user ~/.kimi-code/mcp.json:3 | pending project unapproved untrusted-folder ./.mcp.json:3",
 				"b": "unapproved untrusted-folder @TRUST@ | project ./.mcp.json:4 | from-repository"}},
@@ -133,4 +138,44 @@ func FuzzResolveAmp(f *testing.F) {
 }
 func FuzzResolveKimi(f *testing.F) {
 	plainFuzz(f, kimiCode(), kimiUser, "./.mcp.json", "./.kimi-code/mcp.json")
+}
+
+// TestStrangeReferences: what is written as another harness writes a variable stays text, and the entry says so.
+func TestStrangeReferences(t *testing.T) {
+	t.Parallel()
+	taken := func(inside string) bool { return strings.HasPrefix(inside, "env:") || inside == "HOME" }
+	d := &model.Definition{Command: "x", Args: model.Secrets([]string{"${HOME}/${env:A}", "${TOKEN:-s3cret}", "{env:B} {file:/x}", "${TOKEN}", "${}", "${!x}", "$NAME", "{}", "${{ secrets.T }}"}),
+		Headers: []model.Variable{{Name: "Authorization", Value: model.NewSecret("Bearer ${input:t} ${TOKEN}")}}}
+	var got []string
+	for _, f := range strangeReferences("Prog", d, taken) {
+		got = append(got, string(f.Severity)+" "+strings.TrimSuffix(f.Text, " is not known to be filled in by Prog: the text stays as written"))
+	}
+	want := []string{"info ${TOKEN…}", "warning {env:B}", "warning {file…}", "info ${TOKEN}", "warning ${input:t}"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	const stays = "configured | user %s:3 | unset-variable"
+	reference := mcpServers(`"a": {"command":"x","env":{"T":"${TOKEN}"}}`)
+	for _, tc := range []struct {
+		h    Harness
+		file string
+	}{{claudeDesktop(), desktopFile}, {antigravity(), antigravityFile}, {windsurf(), windsurfFile}, {clineExtension(), clineUser}, {rooCode(), rooUser}, {kimiCode(), kimiUser}} {
+		tr := layTree(t, map[string]string{tc.file: reference}, map[string]string{"TOKEN": "t"})
+		if got := tr.describe(cellNamed(tr.column(tc.h), "a")); got != fmt.Sprintf(stays, tc.file) {
+			t.Errorf("%s: %s", tc.h.ID, got)
+		}
+	}
+	for _, tc := range []struct {
+		h    Harness
+		file string
+	}{{kiro(), kiroUser}, {openClaw(), clawFile}} { // these fill it in
+		text := reference
+		if tc.file == clawFile {
+			text = `{"mcp":{"servers":{"a":{"command":"x","env":{"T":"${TOKEN}"}}}}}`
+		}
+		tr := layTree(t, map[string]string{tc.file: text}, map[string]string{"TOKEN": "t"})
+		if c := cellNamed(tr.column(tc.h), "a"); len(c.Findings) != 0 {
+			t.Errorf("%s: %s", tc.h.ID, tr.describe(c))
+		}
+	}
 }

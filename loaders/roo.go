@@ -48,7 +48,7 @@ func globalStorage(env *Env, path string) string {
 }
 
 func resolveRoo(env *Env, r *Reader, title, userFile, projectFile string) Result {
-	p := &plainResolve{env: env, r: r, title: title}
+	p := &plainResolve{env: env, r: r, title: title, taken: rooReferences.taken(env)}
 	read := func(path string, scope model.Scope) []plainEntry {
 		f := r.ReadJSON(path, scope, 0, jsonc.Options{ReplaceInvalidUTF8: true})
 		entries := p.servers(f, func(m plainMember) plainEntry { return rooEntry(env, m) }, "mcpServers")

@@ -24,6 +24,9 @@ type plainResolve struct {
 	title  string
 	notes  []model.Note
 	broken *model.Problem
+
+	taken func(inside string) bool // what of ${...} the harness fills in; nil: each entry says itself what it does with references
+	salt  string                   // of what entries depend on besides their file
 }
 
 // plainEntry is one server of one file.
@@ -86,6 +89,7 @@ func (p *plainResolve) entries(f *ConfigFile, servers jsonc.Value, read func(pla
 			if _, ok := twice[m.Key]; ok {
 				e.Findings = append(e.Findings, duplicateFinding(m.Key, m.Line()))
 			}
+			p.references(&e)
 			if f.Scope == model.ScopeProject {
 				e.Findings = append(e.Findings, repositoryFinding())
 			}
@@ -94,6 +98,13 @@ func (p *plainResolve) entries(f *ConfigFile, servers jsonc.Value, read func(pla
 		return out
 	})
 	return slices.Clone(parsed)
+}
+
+// references notes what is written like a variable and is none to the harness.
+func (p *plainResolve) references(e *plainEntry) {
+	if p.taken != nil && e.Definition != nil {
+		e.Findings = append(e.Findings, strangeReferences(p.title, e.Definition, p.taken)...)
+	}
 }
 
 // lost gives all entries of a file that the harness does not read the same fault.
@@ -381,6 +392,14 @@ func (rules referenceRules) unset(env *Env) func(...string) []string {
 			}
 		}
 		return out
+	}
+}
+
+// taken tells which ${...} are filled in, with a value or without.
+func (rules referenceRules) taken(env *Env) func(inside string) bool {
+	return func(inside string) bool {
+		_, _, ok := rules(env, inside)
+		return ok
 	}
 }
 

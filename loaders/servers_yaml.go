@@ -32,7 +32,7 @@ func (p *plainResolve) yamlServers(f *ConfigFile, root *yaml.Node, key string, r
 	if !f.OK() {
 		return nil
 	}
-	parsed := Memo(f, p.title+"/"+key, func() []plainEntry {
+	parsed := Memo(f, p.title+"/"+key+"/"+p.salt, func() []plainEntry {
 		var out []plainEntry
 		twice := map[string]bool{}
 		for _, m := range yamlMembers(yamlGet(root, key)) {
@@ -49,6 +49,7 @@ func (p *plainResolve) yamlServers(f *ConfigFile, root *yaml.Node, key string, r
 			if twice[m.name] {
 				e.Findings = append(e.Findings, duplicateFinding(m.name, m.key.Line))
 			}
+			p.references(&e)
 			out = append(out, e)
 		}
 		return out

@@ -63,6 +63,7 @@ type vscode struct {
 
 	access    string // chat.mcp.access
 	accessAt  model.Location
+	suffix    bool // chat.mcp.collisionBehavior is suffix: equal names of different files all stay on
 	trustOff  bool // security.workspace.trust.enabled is false
 	trusted   codeTrust
 	enabled   map[string]bool // by definition id, of the user's and the folder's database
@@ -220,6 +221,9 @@ func (v *vscode) readSettings() {
 				v.access = "none"
 			}
 			v.accessAt = f.At("chat.mcp.enabled", x)
+		}
+		if word, ok := setting(f, "chat.mcp.collisionBehavior").Str(); ok {
+			v.suffix = word == "suffix"
 		}
 		if place.scope != model.ScopeUser {
 			continue
@@ -390,6 +394,11 @@ func (e *vscodeEntry) read(env *Env, c jsonc.Value, inputs map[string]bool) {
 	if x := c.Get("envFile"); x.Exists() && !remote {
 		add(model.FindingReferencedFile, model.Info, x, "it names an envFile, which is read at a start only")
 	}
+	if e.root {
+		e.Findings = append(e.Findings, strangeReferences("VS Code in .mcp.json", d, noReference)...)
+	} else {
+		e.Findings = append(e.Findings, strangeReferences("VS Code", d, vscodeTakes)...)
+	}
 	var seen []string
 	for _, text := range definitionTexts(d) {
 		for _, m := range vscodeVariable.FindAllStringSubmatch(text, -1) {
@@ -533,17 +542,12 @@ func (e *vscodeEntry) readRoot(env *Env, c jsonc.Value) {
 	}
 }
 
-// cells compares the files name by name: the folder's mcp.json replaces the user's entry of the same name; .mcp.json stands
-// beside both.
+// cells compares the files name by name. The folder's mcp.json replaces the user's entry of the same name. Of what is left
+// with one name, letter case aside, VS Code keeps one on: the folder's, then that of .mcp.json, then the user's, trusted or not
+// (mcpService.ts, enablement.ts).
 func (v *vscode) cells(user, folder, root []vscodeEntry) []*model.Cell {
 	var order []string
 	mine := map[string]*model.Cell{}
-	labels := map[string]string{} // lower-case names of .mcp.json that are entries
-	for i := range root {
-		if root[i].fault == nil {
-			labels[strings.ToLower(root[i].Name)] = root[i].Name
-		}
-	}
 	for _, list := range [][]vscodeEntry{folder, user} {
 		for i := range list {
 			e := &list[i]
@@ -560,23 +564,40 @@ func (v *vscode) cells(user, folder, root []vscodeEntry) []*model.Cell {
 			}
 		}
 	}
+	first := map[string]*vscodeEntry{} // who keeps a name
+	for _, list := range [][]vscodeEntry{folder, root} {
+		for i := range list {
+			e := &list[i]
+			on, known := v.enabled[e.id]
+			if label := strings.ToLower(e.Name); first[label] == nil && e.fault == nil && (on || !known) {
+				first[label] = e
+			}
+		}
+	}
 	for _, name := range order {
 		c := mine[name]
-		if other, ok := labels[strings.ToLower(name)]; ok && c.Scope == model.ScopeUser && c.Decision == model.DecisionLoads {
-			c.Decision = model.DecisionUnknown
-			c.Reason = model.Reason{Code: model.ReasonSwitchInDatabase, DecidedBy: c.Source,
-				Text: fmt.Sprintf("it has the name of %s in .mcp.json, letter case aside: VS Code keeps one of them on, and only it knows which", quoted(other))}
+		if other := first[strings.ToLower(name)]; c.Scope == model.ScopeUser && c.Decision == model.DecisionLoads && other != nil {
+			v.collides(c, other)
 		}
 	}
 	out := make([]*model.Cell, 0, len(order)+len(root))
 	for i := range root {
 		e := &root[i]
 		c := v.decide(e)
-		if beside := mine[e.Name]; beside != nil { // one cell for one name
-			beside.Pending = append(beside.Pending, model.Pending{Entry: c.Entry, State: c.State(), Reason: pendingReason(c)})
-			continue
+		if other := first[strings.ToLower(e.Name)]; other != nil && other != e && e.fault == nil && c.Decision != model.DecisionOff {
+			v.collides(c, other)
 		}
-		out = append(out, c)
+		beside := mine[e.Name] // one cell for one name
+		switch {
+		case beside == nil:
+			out = append(out, c)
+		case first[strings.ToLower(e.Name)] == e && beside.Scope == model.ScopeUser && !v.suffix:
+			c.Replaces = append(c.Replaces, model.Replaced{Scope: beside.Scope, Source: beside.Source})
+			c.Pending = append(c.Pending, beside.Pending...)
+			mine[e.Name] = c
+		default:
+			beside.Pending = append(beside.Pending, model.Pending{Entry: c.Entry, State: c.State(), Reason: pendingReason(c)})
+		}
 	}
 	for _, name := range order {
 		out = append(out, mine[name])
@@ -585,6 +606,16 @@ func (v *vscode) cells(user, folder, root []vscodeEntry) []*model.Cell {
 		c.Capabilities = v.capabilities(c)
 	}
 	return out
+}
+
+// collides switches a server off whose name another one keeps.
+func (v *vscode) collides(c *model.Cell, other *vscodeEntry) {
+	if v.suffix {
+		return
+	}
+	c.Decision, c.Consent = model.DecisionOff, model.Location{}
+	c.Reason = model.Reason{Code: model.ReasonSwitchedOff, DecidedBy: other.Source,
+		Text: fmt.Sprintf("VS Code keeps one of the servers of one name on, letter case aside, and %s of %s comes first: chat.mcp.collisionBehavior can be suffix", quoted(other.Name), v.tilde(other.Source.Path))}
 }
 
 // pendingReason is the reason of a cell that stands behind another; a plain one needs words.
@@ -659,6 +690,17 @@ func (v *vscode) capabilities(c *model.Cell) model.Capabilities {
 
 // vscodeVariable is ${env:NAME} and ${input:id}.
 var vscodeVariable = regexp.MustCompile(`\$\{(env|input):([^}]*)\}`)
+
+// vscodeNames are the variables without a prefix that VS Code's resolver knows.
+var vscodeNames = []string{"workspaceFolder", "workspaceRoot", "workspaceFolderBasename", "cwd", "userHome", "pathSeparator", "/", "execPath", "extensionInstallFolder",
+	"file", "fileWorkspaceFolder", "fileWorkspaceFolderBasename", "relativeFile", "relativeFileDirname", "fileBasename", "fileBasenameNoExtension", "fileDirname",
+	"fileDirnameBasename", "fileExtname", "lineNumber", "columnNumber", "selectedText", "defaultBuildTask"}
+
+// vscodeTakes tells what of ${...} VS Code's resolver may fill in: its names, and everything with a prefix.
+func vscodeTakes(inside string) bool {
+	name, _, prefixed := strings.Cut(inside, ":")
+	return prefixed && !strings.HasPrefix(inside[len(name):], ":-") || slices.Contains(vscodeNames, inside)
+}
 
 var anyVSCodeVariable = regexp.MustCompile(`\$\{[^}]*\}`)
 

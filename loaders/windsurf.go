@@ -2,6 +2,7 @@ package loaders
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"fusebox/loaders/jsonc"
@@ -35,7 +36,8 @@ func windsurf() Harness {
 var windsurfReferences = envReferences(nil)
 
 func resolveWindsurf(env *Env, r *Reader) Result {
-	p := &plainResolve{env: env, r: r, title: "Windsurf"}
+	filled := windsurfReferences.taken(env)
+	p := &plainResolve{env: env, r: r, title: "Windsurf", taken: func(inside string) bool { return filled(inside) || strings.HasPrefix(inside, "file:") }}
 	dir := env.InHome(".codeium/windsurf")
 	f := r.ReadJSON(filepath.Join(dir, "mcp_config.json"), model.ScopeUser, 0, jsonc.Options{ReplaceInvalidUTF8: true})
 	blank := f.Status == model.FileMalformed && strings.TrimSpace(string(f.Data)) == ""
@@ -87,6 +89,9 @@ func windsurfEntry(env *Env, m plainMember) plainEntry {
 	}
 	m.useless(&e, "is not read by Windsurf: its switch is disabled", "enabled")
 	m.filter(&e, "", "disabledTools")
+	if e.Definition != nil && slices.ContainsFunc(definitionTexts(e.Definition), func(text string) bool { return strings.Contains(text, "${file:") }) {
+		m.find(&e, model.FindingReferencedFile, jsonc.Value{}, "it names a file in ${file:...}, which Windsurf reads when it starts the server: it is not read here")
+	}
 	m.unset(&e, windsurfReferences.unset(env), "what the server gets then is not documented")
 	return e
 }

@@ -1,9 +1,12 @@
 package loaders
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"fusebox/model"
 )
 
 // TestSetYAMLFlag: only the bytes of the flag change; what cannot be changed that way is refused.
@@ -95,6 +98,14 @@ func TestHermesResolve(t *testing.T) {
 			"":    "error entry-invalid " + at + ":16 | user " + at + ":16"}},
 		{name: "aliases and names twice", files: map[string]string{hermesFile: "d: &d {command: x}\nmcp_servers:\n  a: *d\n  b: {command: y}\n  b: {command: z}\n"},
 			want: map[string]string{"a": "configured | user " + at + ":3", "b": "configured | user " + at + ":5 | duplicate-key:5"}},
+		{name: "numbers of enabled, and references in it", vars: map[string]string{"NO": "off", "YES": "on"}, files: map[string]string{hermesFile: "mcp_servers:\n  a: {command: x, enabled: 0.0}\n  b: {command: x, enabled: 2}\n  c: {command: x, enabled: '${NO}'}\n  d: {command: x, enabled: '${YES}'}\n  e: {command: x, enabled: '${NOPE}'}\n  f: {command: x, enabled: '${HERE}'}\n", "~/.hermes/.env": "HERE=false\n"},
+			want: map[string]string{
+				"a": "disabled switched-off " + at + ":2 | user " + at + ":2",
+				"b": "configured | user " + at + ":3",
+				"c": "disabled switched-off " + at + ":4 | user " + at + ":4",
+				"d": "configured | user " + at + ":5",
+				"e": "configured | user " + at + ":6 | wrong-type:6",
+				"f": "disabled switched-off " + at + ":7 | user " + at + ":7"}},
 		{name: "no YAML", files: map[string]string{hermesFile: a + "  b: {\n"}, ran: at + ":4",
 			want: map[string]string{"a": "error file-refused " + at + ":4 | user " + at + ":2", "b": "error file-refused " + at + ":4 | user " + at + ":4"}},
 		{name: "HERMES_HOME", vars: map[string]string{"HERMES_HOME": "@HOME@/h"}, files: map[string]string{"~/h/config.yaml": a}, want: map[string]string{"a": "configured | user ~/h/config.yaml:2"}},
@@ -175,5 +186,23 @@ func TestYAMLBounds(t *testing.T) {
 	}
 	if parseYAML([]byte(strings.Repeat("[", 20_000))).err == nil || parseYAML([]byte("a: *nowhere\n")).err == nil {
 		t.Error("no fault was found")
+	}
+}
+
+// TestHermesVariablesReload: entries follow the file of variables also when their own file stays as it is.
+func TestHermesVariablesReload(t *testing.T) {
+	t.Parallel()
+	tr := layTree(t, map[string]string{hermesFile: "mcp_servers:\n  a: {command: x, enabled: '${ON}', args: ['${ON}']}\n", "~/.hermes/.env": "ON=true\n"}, nil)
+	cache := NewCache()
+	for _, step := range []struct {
+		dotenv string
+		want   model.Decision
+		unset  int
+	}{{"ON=true\n", model.DecisionLoads, 0}, {"ON=false\n", model.DecisionOff, 0}, {"X=1\n", model.DecisionLoads, 2}} {
+		writeFile(t, filepath.Join(tr.home, ".hermes/.env"), step.dotenv)
+		c := resolveHermes(tr.env, NewReader(tr.env, cache)).Cells[0]
+		if c.Decision != step.want || len(c.Findings) != step.unset {
+			t.Errorf("%q: %s, %v", step.dotenv, c.Decision, c.Findings)
+		}
 	}
 }

@@ -254,8 +254,8 @@ func (e *zedEntry) read(f *ConfigFile, v jsonc.Value) bool {
 	if x := v.Get("disabled"); x.Exists() {
 		find(model.FindingUselessKey, x, "disabled does nothing in Zed: its switch is enabled")
 	}
-	if e.Definition != nil && foreignReference.MatchString(strings.Join(definitionTexts(d), "\n")) {
-		e.Findings = append(e.Findings, model.Finding{Code: model.FindingUselessKey, Severity: model.Info, Text: "Zed is not known to fill in variables: the text stays as written"})
+	if e.Definition != nil {
+		e.Findings = append(e.Findings, strangeReferences("Zed", d, noReference)...)
 	}
 	return true
 }

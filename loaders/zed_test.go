@@ -53,7 +53,7 @@ func TestZedResolve(t *testing.T) {
 		{name: "a bad entry of the folder leaves the user's", files: map[string]string{zedFolder: zedServers(`"a": {}`), zedUser: zedServers(a)},
 			want: map[string]string{"a": "configured | user ~/.config/zed/settings.json:3 | pending project error entry-invalid ./.zed/settings.json:3"}},
 		{name: "findings", files: map[string]string{zedUser: zedServers(`"a": {"command":"x","url":"u","disabled":true,"env":{"A":"${env:B}"}}`, `"a": {"command":"x","url":"u","disabled":true,"env":{"A":"${env:B}"}}`)},
-			want: map[string]string{"a": "configured | user ~/.config/zed/settings.json:4 | conflicting-keys:4 | key-without-effect:4 | key-without-effect | duplicate-key:4"}},
+			want: map[string]string{"a": "configured | user ~/.config/zed/settings.json:4 | conflicting-keys:4 | key-without-effect:4 | unset-variable | duplicate-key:4"}},
 		{name: "an extension's settings, other keys, other files", files: map[string]string{zedUser: zedServers(`"e": {"settings":{"token":"x"}}`), zedFolder: `{"context_servers":[],"mcpServers":{"a":{}}}`, "./.zed/mcp.json": "{}"},
 			notes: []string{"extension-server", "wrong-type", "wrong-key", "file-not-read"}},
 		{name: "a broken file", files: map[string]string{zedUser: "{\"context_servers\": {\n" + a + "\n\"b\": {\"command\":\"x\"}}}"},
