@@ -207,9 +207,37 @@ func (x *combinerReader) sharedProcesses() {
 			text = "the combiner starts it for " + someNames(names)
 		}
 		x.note("shared-process", m.Line(), "process %s of sharedServers: %s", quoted(m.Key), text)
+		x.processNotes(m)
 		if len(x.out.notes) > 50 {
 			break
 		}
+	}
+}
+
+// processNotes name keys of a process that the loader does not know, and variables without a value.
+func (x *combinerReader) processNotes(m jsonc.Member) {
+	var unknown []string
+	for _, k := range m.Value.Members() {
+		if !k.Shadowed && !slices.Contains(combinerProcessKeys, k.Key) {
+			unknown = append(unknown, quoted(k.Key))
+		}
+	}
+	if len(unknown) > 0 {
+		x.note(string(model.FindingUnknownKey), m.Line(), "process %s of sharedServers: not known to the combiner: %s", quoted(m.Key), someNames(unknown))
+	}
+	command, _ := m.Value.Get("command").Str()
+	texts, _ := m.Value.Get("args").Strings()
+	texts = append([]string{command}, texts...)
+	for _, k := range m.Value.Get("env").Members() {
+		if !k.Shadowed {
+			texts = append(texts, pythonStr(k.Value))
+		}
+	}
+	if names := x.unset(texts); len(names) > 0 {
+		for i, name := range names {
+			names[i] = quotedVariable(name)
+		}
+		x.note(string(model.FindingUnsetVariable), m.Line(), "process %s of sharedServers: %s is not set here: the combiner leaves nothing in its place", quoted(m.Key), someNames(names))
 	}
 }
 
@@ -239,6 +267,9 @@ var combinerEntryShape = []valueCheck{
 	}},
 	{"auth", false, "a text or an object", func(v jsonc.Value) bool { return isTextOrNull(v) || v.Kind() == jsonc.Object }},
 }
+
+// combinerProcessKeys are the keys of a process that the loader knows.
+var combinerProcessKeys = []string{"command", "args", "env", "grace_period", "gracePeriod", "health_timeout", "healthTimeout"}
 
 // combinerProcessShape are the keys of a process of sharedServers.
 var combinerProcessShape = []valueCheck{

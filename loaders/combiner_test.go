@@ -62,6 +62,8 @@ func TestCombinerResolve(t *testing.T) {
 		{name: "bytes that are no UTF-8", files: map[string]string{combinerUser: "{\"x\":\"\xff\"}"}, ran: at(1)},
 		{name: "a list", files: map[string]string{combinerUser: "[]"}, ran: at(1)},
 		{name: "servers is null", files: map[string]string{combinerUser: "{\n\"servers\":null}"}, ran: at(2)},
+		{name: "keys and variables of a process", files: map[string]string{combinerUser: `{"sharedServers":{"p":{"command":"${NOPE}","args":["${SET}","${D:-d}"],"isolate":true,"url":"u","grace_period":"1m"}}}`}, vars: map[string]string{"SET": "s"},
+			notes: []string{"shared-process", "unknown-key", "unset-variable"}},
 		{name: "a process that is not defined", files: map[string]string{combinerUser: mcpServers(a, `"s": {"url":"http://h","sharedServer":"nope"}`)}, ran: at(4),
 			want: map[string]string{
 				"a": "error file-refused " + at(4) + " | user " + at(3),

@@ -2,6 +2,7 @@ package loaders
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 
 	"fusebox/model"
@@ -39,6 +40,9 @@ func markIn(raw, shown string, column int) int {
 	return at + 1
 }
 
+// plainOfLine finds a value that is no secret, and a comment behind it.
+var plainOfLine = regexp.MustCompile(`^(|[{\[]|\{\}|\[\]|(?i:true|false|null|yes|no|on|off)|[01])[, ]*((?:#|//|/\*).*)?$`)
+
 // hideValues replaces what stands behind a key, and every string in a list, by dots. Long lines are cut.
 func hideValues(line string) string {
 	line = model.Clean(strings.ReplaceAll(line, "\t", "    "))
@@ -57,9 +61,11 @@ func hideValues(line string) string {
 	}
 	if at := keyEnd(trimmed); at > 0 {
 		value := strings.TrimSpace(trimmed[at:])
-		switch strings.TrimRight(value, ", ") {
-		case "", "{", "[", "{}", "[]", "true", "false", "null":
-			return line
+		if m := plainOfLine.FindStringSubmatch(value); m != nil {
+			if m[2] == "" {
+				return line
+			}
+			return indent + trimmed[:at] + " " + strings.TrimLeft(m[1]+" ", " ") + "(a comment)"
 		}
 		return indent + trimmed[:at] + " " + model.Dots + openingOf(value)
 	}

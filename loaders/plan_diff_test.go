@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"fusebox/loaders/jsonc"
+	"fusebox/model"
 )
 
 var (
@@ -210,5 +211,25 @@ func TestDiffsShowNoSecrets(t *testing.T) {
 				t.Errorf("%d lines of %d", d.Added, n)
 			}
 		})
+	}
+}
+
+// TestHideValues: flags stay, what stands behind them in a comment does not.
+func TestHideValues(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"    enabled: true  # since token=abc": "    enabled: true (a comment)",
+		"enabled: OFF":                         "enabled: OFF",
+		"enabled: 0":                           "enabled: 0",
+		"enabled: 01":                          "enabled: " + model.Dots,
+		`"disabled": false, // why`:            `"disabled": false (a comment)`,
+		"x: # ext":                             "x: (a comment)",
+		"x: y # on":                            "x: " + model.Dots,
+		"a: true b":                            "a: " + model.Dots,
+		`"env": {`:                             `"env": {`,
+	} {
+		if got := hideValues(line); got != want {
+			t.Errorf("%q: %q, want %q", line, got, want)
+		}
 	}
 }

@@ -63,6 +63,7 @@ type vscode struct {
 
 	access    string // chat.mcp.access
 	accessAt  model.Location
+	unread    bool // a database with switches is there and cannot be read
 	suffix    bool // chat.mcp.collisionBehavior is suffix: equal names of different files all stay on
 	trustOff  bool // security.workspace.trust.enabled is false
 	trusted   codeTrust
@@ -262,7 +263,8 @@ func (v *vscode) readDatabases(present, folderMatters bool) {
 			continue
 		}
 		const key = "mcp.enablement"
-		values, _ := v.r.itemTable(path, model.ScopeUser, key)
+		values, ok := v.r.itemTable(path, model.ScopeUser, key)
+		v.unread = v.unread || !ok && v.r.Exists(path)
 		for _, pair := range values[key].Elements() {
 			if p := pair.Elements(); len(p) == 2 {
 				id, isText := p[0].Str()
@@ -611,6 +613,12 @@ func (v *vscode) cells(user, folder, root []vscodeEntry) []*model.Cell {
 // collides switches a server off whose name another one keeps.
 func (v *vscode) collides(c *model.Cell, other *vscodeEntry) {
 	if v.suffix {
+		return
+	}
+	if c.Decision == model.DecisionLoads && v.unread {
+		c.Decision = model.DecisionUnknown
+		c.Reason = model.Reason{Code: model.ReasonSwitchInDatabase, DecidedBy: c.Source,
+			Text: fmt.Sprintf("it has the name of %s in %s, letter case aside: VS Code keeps one of them on, and its database, which says which, cannot be read here", quoted(other.Name), v.tilde(other.Source.Path))}
 		return
 	}
 	c.Decision, c.Consent = model.DecisionOff, model.Location{}
