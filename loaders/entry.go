@@ -70,11 +70,20 @@ func unsetFinding(name, consequence string, line int) model.Finding {
 		Text: fmt.Sprintf("%s is not set here: %s", quotedVariable(name), consequence)}
 }
 
-var variableStart = regexp.MustCompile(`^((env|input):)?[A-Za-z0-9_./-]*`)
+var (
+	variableStart = regexp.MustCompile(`^(?:env:)?[A-Za-z0-9_.]*`)
+	inputStart    = regexp.MustCompile(`^[A-Za-z0-9_./-]*`)
+)
 
-// quotedVariable shows the name in a reference to a variable. What follows the name, such as a default, may be a secret.
-func quotedVariable(reference string) string {
-	name := variableStart.FindString(reference)
+// quotedVariable shows the name in a reference to a variable. What follows the name, such as a default, may be a secret, and
+// what is no name may be one that was put into braces.
+func quotedVariable(reference string) string { return quotedStart(variableStart, reference) }
+
+// quotedInput does so for what a program asks the user for.
+func quotedInput(reference string) string { return quotedStart(inputStart, reference) }
+
+func quotedStart(start *regexp.Regexp, reference string) string {
+	name := start.FindString(reference)
 	if name != reference {
 		name += "…"
 	}

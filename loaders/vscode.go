@@ -416,10 +416,10 @@ func (e *vscodeEntry) read(env *Env, c jsonc.Value, inputs map[string]bool) {
 				e.Findings = append(e.Findings, unsetFinding(ref, "VS Code puts an empty text in its place", 0))
 			case m[1] == "input" && inputs[m[2]]:
 				e.Findings = append(e.Findings, model.Finding{Code: model.FindingUnsetVariable, Severity: model.Info,
-					Text: fmt.Sprintf("it needs the input %s, which VS Code asks for at the first start and keeps in the system's secret storage", quotedVariable(m[2]))})
+					Text: fmt.Sprintf("it needs the input %s, which VS Code asks for at the first start and keeps in the system's secret storage", quotedInput(m[2]))})
 			case m[1] == "input":
 				e.Findings = append(e.Findings, model.Finding{Code: model.FindingUnsetVariable, Severity: model.Warning,
-					Text: fmt.Sprintf("it needs the input %s, and inputs does not declare that one", quotedVariable(m[2]))})
+					Text: fmt.Sprintf("it needs the input %s, and inputs does not declare that one", quotedInput(m[2]))})
 			}
 		}
 	}
