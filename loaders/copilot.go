@@ -160,11 +160,18 @@ func (c *copilot) trustLocation() model.Location {
 	return model.Location{Path: c.config.Path, Key: "trustedFolders", Line: 1}
 }
 
-// readSettings reads what is switched off: the user's list, and in a trusted git repository two files at its root. A list
-// with anything but texts counts for nothing.
+// readSettings reads what is switched off: the user's list, and in a trusted git repository two files at its root, which are
+// strict JSON. A list with anything but texts counts for nothing.
 func (c *copilot) readSettings() {
 	add := func(f *ConfigFile, repository, counts bool) {
-		v := f.Root().Get("disabledMcpServers")
+		v := f.Root().Get(copilotOffKey)
+		if f.Status == model.FileMalformed && counts {
+			c.notes = append(c.notes, model.Note{Code: "switches-not-read", Path: f.Path, Line: f.Location().Line,
+				Text: c.tilde(f.Path) + " does not count, so it switches nothing off: " + f.Note})
+		}
+		if !f.OK() {
+			return
+		}
 		if _, ok := v.Strings(); !ok {
 			if v.Exists() && counts {
 				c.notes = append(c.notes, model.Note{Code: string(model.FindingWrongType), Path: f.Path, Line: v.Line(),
@@ -186,16 +193,14 @@ func (c *copilot) readSettings() {
 	if c.gitRoot != "" {
 		for _, name := range []string{"settings.json", "settings.local.json"} {
 			path := filepath.Join(c.gitRoot, ".github", "copilot", name)
-			f := c.r.Peek(path, model.ScopeProject)
-			c.r.ParseJSON(f, jsonc.JSONC)
+			f := c.readSettingsFile(path, model.ScopeProject, jsonc.Strict)
 			add(f, true, c.trusted(c.start))
 			if f.Exists() && !c.trusted(c.start) {
 				c.r.Mark(f, model.FileIgnored, "not read in a folder that is not trusted")
 			}
 		}
 	}
-	c.settings = c.r.Peek(filepath.Join(c.dir, "settings.json"), model.ScopeUser)
-	c.r.ParseJSON(c.settings, jsonc.JSONC)
+	c.settings = c.readSettingsFile(filepath.Join(c.dir, "settings.json"), model.ScopeUser, jsonc.JSONC)
 	add(c.settings, false, true)
 	for _, key := range []string{"trustedFolders", "trusted_folders"} {
 		if v := c.settings.Root().Get(key); v.Len() > 0 {
@@ -295,22 +300,26 @@ func (c *copilot) workspaceFile(f *ConfigFile) []copilotEntry {
 		c.r.Refuse(f, f.At("mcpServers", servers), "mcpServers is "+typeWord(servers)+", not an object")
 		return drop(f, jsonc.Value{}, "")
 	}
-	if v := root.Get("servers"); v.Kind() == jsonc.Object {
+	if v := root.Get("servers"); v.Kind() == jsonc.Object && !isText(v.Get("command")) && !isText(v.Get("url")) {
 		c.notes = append(c.notes, model.Note{Code: string(model.FindingWrongKey), Path: f.Path, Line: v.Line(),
 			Text: c.tilde(f.Path) + ` has "servers"; Copilot CLI reads "mcpServers"`})
 	}
 	return c.entries(f, root, "")
 }
 
-// entries reads a map of servers. A name in an unwrapped file whose value is no object is another setting, not a server.
+// entries reads a map of servers. A name in an unwrapped file whose value is no object is another setting, not a server; so are
+// servers and inputs of other harnesses' files, unless they give a command or a URL.
 func (c *copilot) entries(f *ConfigFile, servers jsonc.Value, key string) []copilotEntry {
 	parsed := Memo(f, fmt.Sprintf("copilot/%s/%s/%t", f.Scope, key, f.OK()), func() []copilotEntry {
+		foreign := func(m jsonc.Member) bool {
+			return (m.Key == "servers" || m.Key == "inputs") && !isText(m.Value.Get("command")) && !isText(m.Value.Get("url"))
+		}
 		members := servers.Members()
 		twice := duplicates(members)
 		out := make([]copilotEntry, 0, len(members))
 		for _, m := range members {
 			bare := key == ""
-			if m.Shadowed || bare && (m.Value.Kind() != jsonc.Object || m.Key == "servers" || m.Key == "inputs") {
+			if m.Shadowed || bare && (m.Value.Kind() != jsonc.Object || foreign(m)) {
 				continue
 			}
 			path := JoinKey(m.Key)

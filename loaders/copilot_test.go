@@ -99,6 +99,12 @@ func TestCopilotResolve(t *testing.T) {
 			want: map[string]string{
 				"a": "disabled blocked-by-list ./.github/copilot/settings.json:1 | user ~/.copilot/mcp-config.json:3",
 				"b": "disabled blocked-by-list ./.github/copilot/settings.local.json:1 | user ~/.copilot/mcp-config.json:4"}},
+		{name: "the repository's settings are strict JSON", files: map[string]string{gitHead: "", copilotConfig: copilotTrust, copilotUser: mcpServers(a, b), "./.github/copilot/settings.json": "{\n// c\n\"disabledMcpServers\":[\"a\"]}", "./.github/copilot/settings.local.json": `{"disabledMcpServers":["b"],}`},
+			want: map[string]string{"a": "configured | user ~/.copilot/mcp-config.json:3", "b": "configured | user ~/.copilot/mcp-config.json:4"}, notes: []string{"switches-not-read", "switches-not-read"}},
+		{name: "one value of a wrong type takes a settings file out", files: map[string]string{gitHead: "", copilotConfig: copilotTrust, copilotUser: mcpServers(a, b), "./.github/copilot/settings.json": `{"disabledMcpServers":["a"],"disableAllHooks":"no"}`, copilotSettings: "{\"disabledMcpServers\":[\"b\"], \"own\": 5,\n\"model\":7}"},
+			want: map[string]string{"a": "configured | user ~/.copilot/mcp-config.json:3", "b": "configured | user ~/.copilot/mcp-config.json:4"}, notes: []string{"switches-not-read", "switches-not-read"}},
+		{name: "a server called servers", files: map[string]string{copilotConfig: copilotTrust, "./.mcp.json": "{\n\"servers\": {\"command\":\"x\"}}"},
+			want: map[string]string{"servers": "configured | project ./.mcp.json:2"}},
 		{name: "not without trust", files: map[string]string{gitHead: "", copilotUser: mcpServers(a), "./.github/copilot/settings.json": `{"disabledMcpServers":["a"]}`},
 			want: map[string]string{"a": "configured | user ~/.copilot/mcp-config.json:3"}},
 		{name: "not without git", files: map[string]string{copilotConfig: copilotTrust, copilotUser: mcpServers(a), "./.github/copilot/settings.json": `{"disabledMcpServers":["a"]}`},

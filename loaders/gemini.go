@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -322,22 +323,78 @@ func (g *gemini) trustByVariable(lookup func(string) (string, bool), at func(nam
 // trustSwitchedOff reads security.folderTrust.enabled, on by default. The project file has no say.
 func (g *gemini) trustSwitchedOff() (model.Location, bool) {
 	var value jsonc.Value
-	var file *ConfigFile
+	var layer geminiLayer
 	for _, l := range g.layers {
 		if l.scope == model.ScopeProject {
 			continue
 		}
 		if v, said := settingOf(l.root, "security", "folderTrust", "enabled"); said {
-			value, file = v, l.file
+			value, layer = v, l
 		}
 	}
 	switch value.Kind() {
 	case jsonc.Bool, jsonc.Number, jsonc.String:
-		if !truthy(value, g.fill) {
-			return file.At("security.folderTrust.enabled", value), true
+		if !g.flag(layer, value) {
+			return layer.file.At("security.folderTrust.enabled", value), true
 		}
 	}
 	return model.Location{}, false
+}
+
+// flag is the truth of a setting. In a file whose values all fit, the texts true and false, variables filled in, are booleans.
+func (g *gemini) flag(l geminiLayer, v jsonc.Value) bool {
+	if s, ok := v.Str(); ok && strings.EqualFold(g.fill(s), "false") && g.fits(l.root) {
+		return false
+	}
+	return truthy(v, g.fill)
+}
+
+// fits tells whether the values of a settings file that have to do with servers and trust are of the types in the schema of
+// settings. One that does not fit, an unknown key of an entry too, makes Gemini CLI take the whole file as it is written.
+func (g *gemini) fits(root jsonc.Value) bool {
+	flag := func(v jsonc.Value) bool {
+		s, isText := v.Str()
+		s = strings.ToLower(g.fill(s))
+		return v.Kind() == jsonc.Bool || isText && (s == "true" || s == "false")
+	}
+	number := func(v jsonc.Value) bool {
+		s, _ := v.Str()
+		_, err := strconv.ParseFloat(strings.TrimSpace(g.fill(s)), 64)
+		return v.Kind() == jsonc.Number || err == nil
+	}
+	object := func(v jsonc.Value) bool { return v.Kind() == jsonc.Object }
+	word := func(words ...string) func(jsonc.Value) bool {
+		return func(v jsonc.Value) bool {
+			s, ok := v.Str()
+			return ok && slices.Contains(words, g.fill(s))
+		}
+	}
+	all := func(v jsonc.Value, checks map[string]func(jsonc.Value) bool) bool {
+		if !v.Exists() {
+			return true
+		}
+		for key, check := range checks {
+			if x := v.Get(key); x.Exists() && !check(x) {
+				return false
+			}
+		}
+		return object(v)
+	}
+	servers, mcp, security := root.Get("mcpServers"), root.Get("mcp"), root.Get("security")
+	entry := map[string]func(jsonc.Value) bool{"command": isText, "args": isTextList, "env": isTextMap, "cwd": isText, "url": isText, "httpUrl": isText,
+		"headers": isTextMap, "tcp": isText, "type": word("stdio", "sse", "http"), "timeout": number, "trust": flag, "description": isText,
+		"includeTools": isTextList, "excludeTools": isTextList, "extension": object, "oauth": object,
+		"authProviderType": word("dynamic_discovery", "google_credentials", "service_account_impersonation"), "targetAudience": isText, "targetServiceAccount": isText}
+	for _, m := range servers.Members() {
+		if !m.Shadowed && (!all(m.Value, entry) || slices.ContainsFunc(m.Value.Members(), func(k jsonc.Member) bool { return entry[k.Key] == nil })) {
+			return false
+		}
+	}
+	return (!servers.Exists() || object(servers)) &&
+		all(mcp, map[string]func(jsonc.Value) bool{"serverCommand": isText, "allowed": isTextList, "excluded": isTextList}) &&
+		all(security, map[string]func(jsonc.Value) bool{"blockGitExtensions": flag, "allowedExtensions": isTextList}) &&
+		all(security.Get("folderTrust"), map[string]func(jsonc.Value) bool{"enabled": flag}) &&
+		all(root.Get("advanced"), map[string]func(jsonc.Value) bool{"ignoreLocalEnv": flag, "excludedEnvVars": isTextList})
 }
 
 // settingOf follows keys through a settings file. said tells whether the file has a say: it gives a value, or it has
@@ -488,7 +545,7 @@ func (g *gemini) findDotenv() string {
 	ignoreLocal := false
 	for _, l := range g.layers {
 		if v := l.root.Lookup("advanced", "ignoreLocalEnv"); g.counts(l) && v.Exists() {
-			ignoreLocal = truthy(v, g.fill)
+			ignoreLocal = g.flag(l, v)
 		}
 	}
 	for _, dir := range Ancestors(g.cwd) {
@@ -615,7 +672,7 @@ func (g *gemini) extensionPolicy() (allowed []*regexp.Regexp, blockGit bool) {
 			continue
 		}
 		if v := l.root.Lookup("security", "blockGitExtensions"); v.Exists() {
-			blockGit = truthy(v, g.fill)
+			blockGit = g.flag(l, v)
 		}
 		if v := l.root.Lookup("security", "allowedExtensions"); v.Kind() == jsonc.Array {
 			allowed = nil
@@ -1630,7 +1687,7 @@ func (g *gemini) layerNotes() {
 			}
 			g.note(string(model.FindingWrongType), path, v.Line(), "mcpServers of %s is %s: %s", g.tilde(path), typeWord(v), what)
 		}
-		if v := l.root.Lookup("security", "folderTrust", "enabled"); l.scope == model.ScopeProject && v.Exists() && !truthy(v, g.fill) {
+		if v := l.root.Lookup("security", "folderTrust", "enabled"); l.scope == model.ScopeProject && v.Exists() && !g.flag(l, v) {
 			g.note(string(model.FindingUselessKey), path, v.Line(), "a project file cannot switch folder trust off: the line is ignored")
 		}
 	}

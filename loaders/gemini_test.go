@@ -87,6 +87,13 @@ func TestGemini(t *testing.T) {
 				a: configured project project/.gemini/settings.json:2 stdio {from-repository}
 				b: configured project project/.gemini/settings.json:3 stdio {from-repository}
 				file home/.gemini/trustedFolders.json:0 ignored`},
+		{name: "trust switched off by a text", files: map[string]string{user: `{"security": {"folderTrust": {"enabled": "${ASK:-False}"}}, "mcpServers": {"a": {"command": "x", "timeout": "5"}}}`},
+			want: `
+				a: configured user home/.gemini/settings.json:1 stdio {wrong-type}`},
+		{name: "a text is no switch in a file with a value that does not fit", files: map[string]string{user: `{"security": {"folderTrust": {"enabled": "false"}}, "mcpServers": {"a": {"command": "x", "disabled": true}}}`},
+			want: `
+				a: unapproved untrusted-folder(home/.gemini/trustedFolders.json:1) user home/.gemini/settings.json:1 stdio {key-without-effect}
+				untrusted`},
 		{name: "trust not switched off by the project", files: map[string]string{project: "{\"security\": {\"folderTrust\": {\"enabled\": false}},\n\"mcpServers\": {\"a\": {\"command\": \"x\"}}}"},
 			want: `
 				a: unapproved untrusted-folder(home/.gemini/trustedFolders.json:1) project project/.gemini/settings.json:2 stdio

@@ -413,20 +413,26 @@ func (q *qwen) counts(l qwenLayer) bool {
 	return l.file.OK() && (l.scope != model.ScopeProject || q.trust.trusted)
 }
 
-// decideTrust follows the rules of 0.24.4: nobody asks unless security.folderTrust.enabled is on in a file that is not the
-// project's; then the rule on the deepest folder wins, DO_NOT_TRUST on a tie, and without a rule the folder is not trusted.
+// decideTrust follows the rules of 0.24.4: nobody asks unless security.folderTrust.enabled is on; then the rule on the deepest
+// folder wins, DO_NOT_TRUST on a tie, and without a rule the folder is not trusted. The project file cannot switch that off, but
+// on: a session asks once more when all files are read.
 func (q *qwen) decideTrust() {
 	path := filepath.Join(q.dir, "trustedFolders.json")
 	if v := q.variable("QWEN_CODE_TRUSTED_FOLDERS_PATH"); v != "" {
 		path = q.absolute(v)
 	}
-	var enabled jsonc.Value
+	var enabled, inSession jsonc.Value
+	var by qwenLayer
 	for _, l := range q.layers {
-		if v, said := l.setting("security", "folderTrust", "enabled"); said && l.scope != model.ScopeProject {
-			enabled = v
+		if v, said := l.setting("security", "folderTrust", "enabled"); said {
+			inSession, by = v, l
+			if l.scope != model.ScopeProject {
+				enabled = v
+			}
 		}
 	}
-	if !truthy(enabled, q.fillListing) {
+	byProject := !truthy(enabled, q.fillListing) && truthy(inSession, q.fillListing)
+	if !truthy(enabled, q.fillListing) && !byProject {
 		q.trust = qwenTrust{trusted: true}
 		q.r.Ignored(path, model.ScopeUser, "not read while folder trust is off")
 		return
@@ -435,7 +441,11 @@ func (q *qwen) decideTrust() {
 	f := q.r.ReadJSON(path, model.ScopeUser, 0, qwenJSON)
 	q.trustFile = f
 	q.trust.at = model.Location{Path: f.Path, Line: 1}
-	q.trust.why = "no rule of " + q.tilde(f.Path) + " trusts this folder"
+	asks, ends := "", "every command of Qwen Code ends while folder trust is on"
+	if byProject {
+		asks, ends = ", and "+q.tilde(by.file.Path)+" switches folder trust on", "every session of Qwen Code ends while the project's settings switch folder trust on"
+	}
+	q.trust.why = "no rule of " + q.tilde(f.Path) + " trusts this folder" + asks
 	if f.Status == model.FileAbsent || f.Status == model.FileRefused && !q.r.Exists(f.Path) {
 		return
 	}
@@ -443,7 +453,7 @@ func (q *qwen) decideTrust() {
 		q.r.Refuse(f, f.At("", f.Root()), "the top level is "+typeWord(f.Root())+", not an object")
 	}
 	if !f.OK() {
-		q.fail(f.Location(), "every command of Qwen Code ends while folder trust is on and %s is broken: %s", q.tilde(f.Path), f.Note)
+		q.fail(f.Location(), "%s and %s is broken: %s", ends, q.tilde(f.Path), f.Note)
 		return
 	}
 	for _, m := range f.Root().Members() {
@@ -467,7 +477,7 @@ func (q *qwen) decideTrust() {
 	}
 	if rule := q.trustRule(q.cwd); rule != nil {
 		q.trust.trusted, q.trust.at = rule.trusted, rule.at
-		q.trust.why = fmt.Sprintf("%s:%d says %s", q.tilde(f.Path), rule.at.Line, rule.level)
+		q.trust.why = fmt.Sprintf("%s:%d says %s%s", q.tilde(f.Path), rule.at.Line, rule.level, asks)
 	}
 }
 

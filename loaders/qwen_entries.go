@@ -648,8 +648,8 @@ func (q *qwen) layerNotes() {
 			q.note(string(model.FindingWrongType), path, v.Line(), "mcpServers of %s is %s, not an object", q.tilde(path), typeWord(v))
 		}
 		if l.scope == model.ScopeProject {
-			if v, said := l.setting("security", "folderTrust", "enabled"); said && v.Exists() {
-				q.note(string(model.FindingUselessKey), path, v.Line(), "a project file has no say about folder trust: the line is ignored")
+			if v, said := l.setting("security", "folderTrust", "enabled"); said && v.Exists() && !truthy(v, q.fillListing) {
+				q.note(string(model.FindingUselessKey), path, v.Line(), "a project file cannot switch folder trust off: the line is ignored")
 			}
 		}
 	}

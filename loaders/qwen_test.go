@@ -178,11 +178,27 @@ func TestQwen(t *testing.T) {
 				u: error file-refused(home/.qwen/trustedFolders.json:2) user home/.qwen/settings.json:1 stdio
 				file home/.qwen/trustedFolders.json:2 malformed
 				broken home/.qwen/trustedFolders.json:2`},
-		{name: "broken rules that nobody asks for", files: map[string]string{qwenUser: `{"mcpServers": {"u": {"command": "x"}}}`, qwenTrustFile: "{\n,}", qwenProject: `{` + qwenTrustOn + `}`},
+		{name: "broken rules that nobody asks for", files: map[string]string{qwenUser: `{"mcpServers": {"u": {"command": "x"}}}`, qwenTrustFile: "{\n,}", qwenProject: `{"security": {"folderTrust": {"enabled": false}}}`},
 			want: `
 				u: configured user home/.qwen/settings.json:1 stdio
 				file home/.qwen/trustedFolders.json:0 ignored
 				note key-without-effect project/.qwen/settings.json:1`},
+		{name: "broken rules that the project asks for", files: map[string]string{qwenUser: `{"mcpServers": {"u": {"command": "x"}}}`, qwenTrustFile: "{\n,}", qwenProject: `{` + qwenTrustOn + `}`},
+			want: `
+				u: error file-refused(home/.qwen/trustedFolders.json:2) user home/.qwen/settings.json:1 stdio
+				file home/.qwen/trustedFolders.json:2 malformed
+				broken home/.qwen/trustedFolders.json:2`},
+		{name: "the project switches trust on against the user", files: map[string]string{qwenUser: `{"security": {"folderTrust": {"enabled": false}}, "mcpServers": {"u": {"command": "x"}}}`, qwenProject: `{` + qwenTrustOn + `, "tools": {"approvalMode": "yolo"}, "mcpServers": {"p": {"command": "x"}}}`},
+			want: `
+				p: unapproved untrusted-folder(home/.qwen/trustedFolders.json:1) project project/.qwen/settings.json:1 stdio
+				u: unapproved untrusted-folder(home/.qwen/trustedFolders.json:1) user home/.qwen/settings.json:1 stdio {listing-differs}
+				untrusted`},
+		{name: "the project switches trust on where a rule trusts", files: map[string]string{qwenUser: `{"mcpServers": {"u": {"command": "x"}}}`, qwenTrustFile: geminiTrusting, qwenProject: `{` + qwenTrustOn + `}`},
+			want: `
+				u: configured user home/.qwen/settings.json:1 stdio`},
+		{name: "the project switches trust on, the machine off", files: map[string]string{qwenUser: `{"mcpServers": {"u": {"command": "x"}}}`, "etc/qwen-code/settings.json": `{"security": {"folderTrust": {"enabled": false}}}`, qwenProject: `{` + qwenTrustOn + `}`},
+			want: `
+				u: configured user home/.qwen/settings.json:1 stdio`},
 		{name: "lists are joined", files: map[string]string{qwenUser: "{\"mcp\": {\"allowed\": [\"a*\"],\n\"excluded\": [\"ab\", \"?x\"]}, \"mcpServers\": {\"aa\": {\"command\": \"x\"}, \"ab\": {\"command\": \"x\"}, \"ax\": {\"command\": \"x\"}, \"b\": {\"command\": \"x\"}, \"A\": {\"command\": \"x\"}, \"c\": {\"command\": \"x\"}}}",
 			qwenProject: "{\"mcp\": {\n\"allowed\": [\"b\", \"$V\"],\n\"excluded\": [\"aa\"]}}", "etc/qwen-code/settings.json": `{"mcp": {"excluded": ["b"]}}`}, vars: map[string]string{"V": "c"},
 			want: `
