@@ -150,7 +150,7 @@ func TestStrangeReferences(t *testing.T) {
 	for _, f := range strangeReferences("Prog", d, taken) {
 		got = append(got, string(f.Severity)+" "+strings.TrimSuffix(f.Text, " is not known to be filled in by Prog: the text stays as written"))
 	}
-	want := []string{"info ${TOKEN…}", "warning {env:B}", "warning {file…}", "info ${TOKEN}", "warning ${input:t}"}
+	want := []string{"info ${TOKEN…}", "warning {env:B}", "warning {file…}", "info ${TOKEN}", "warning ${input…}"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
