@@ -2,8 +2,10 @@ package loaders
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -66,7 +68,7 @@ type claude struct {
 
 	configDir string // $CLAUDE_CONFIG_DIR or ~/.claude
 	key       string // of this folder in projects
-	gitRoot   string // root of the main checkout, or ""
+	gitRoot   string // root of the main checkout, or ""; also "" in a worktree of a bare repository
 
 	main     *ConfigFile
 	project  jsonc.Value            // projects[KEY]
@@ -90,6 +92,8 @@ type claudeEntry struct {
 	fault  model.Reason // Code set: the harness skips it
 	plugin bool
 	beaten []model.Replaced // entries of that name in .mcp.json files further up
+	bad    []claudeEntry    // skipped ones of that name in nearer .mcp.json files: those hide nothing
+	empty  model.Reason     // Code set: it takes part like any other, and then cannot be started
 	alone  *model.Cell      // what it comes to when nothing else is about its name; nil where something else decides
 }
 
@@ -107,10 +111,12 @@ func claudeOf(env *Env, r *Reader) *claude {
 func (c *claude) resolve() Result {
 	env, r := c.env, c.r
 	if dir := env.Var("CLAUDE_CONFIG_DIR"); dir != "" {
-		c.configDir = filepath.Clean(env.Expand(dir))
+		c.configDir = filepath.Clean(dir) // ~ means nothing in it
+		if !filepath.IsAbs(dir) {
+			c.configDir = filepath.Join(env.Project, dir)
+		}
 	}
-	c.gitRoot = mainCheckout(r, env.Project)
-	c.key = c.gitRoot
+	c.key, c.gitRoot = claudeCheckout(r, env.Project)
 	if c.key == "" {
 		c.key = r.RealPath(env.Project)
 	}
@@ -119,20 +125,18 @@ func (c *claude) resolve() Result {
 	}
 	res := Result{Present: r.Exists(c.configDir)}
 	managed := c.managed()
-	if broken := c.readMain(); broken != nil && managed == nil {
-		res.Broken = broken
-	}
+	res.Broken = c.readMain()
 	c.readSettings()
 	project := c.projectEntries()
 	var cells []*model.Cell
 	switch {
+	case res.Broken != nil:
+		cells = c.allBroken(managed, project, res.Broken)
 	case managed != nil:
 		cells = c.underManagement(managed, project)
 		if managed.Status != model.FileRead {
 			res.Broken = &model.Problem{Location: managed.Location(), Text: "managed-mcp.json is not readable: Claude Code loads no server at all"}
 		}
-	case res.Broken != nil:
-		cells = c.allBroken(project, res.Broken)
 	default:
 		cells = c.decide(project)
 	}
@@ -141,14 +145,34 @@ func (c *claude) resolve() Result {
 	return res
 }
 
-// mainCheckout returns the folder of the nearest .git at or above dir, links resolved; in a linked worktree the root of
-// the main checkout; "" outside git.
-func mainCheckout(r *Reader, dir string) string {
+// claudeCheckout returns the key of a folder in projects, links resolved: the folder of the nearest .git at or above it; in a
+// linked worktree the root of the main checkout, provided that both sides name each other; in one of a bare repository that
+// repository; "" outside git. The second is the checkout whose local settings count too; a bare repository has none (observed
+// on 2.1.332).
+func claudeCheckout(r *Reader, dir string) (key, checkout string) {
 	root := gitRoot(r, r.RealPath(dir))
-	if root == "" {
-		return ""
+	dotGit := filepath.Join(root, ".git")
+	if root == "" || !r.IsFile(dotGit) {
+		return root, root
 	}
-	return worktreeMain(r, root)
+	private, ok := gitPointer(r, dotGit, "gitdir:", root)
+	if !ok {
+		return root, root
+	}
+	private = r.RealPath(private)
+	common, ok := gitPointer(r, filepath.Join(private, "commondir"), "", private)
+	if !ok {
+		return root, root
+	}
+	common = r.RealPath(common)
+	back, ok := gitPointer(r, filepath.Join(private, "gitdir"), "", private)
+	if !ok || filepath.Dir(private) != filepath.Join(common, "worktrees") || r.RealPath(back) != r.RealPath(dotGit) {
+		return root, root // anybody can write a .git file that names another repository
+	}
+	if filepath.Base(common) != ".git" {
+		return common, ""
+	}
+	return filepath.Dir(common), filepath.Dir(common)
 }
 
 // gitRoot returns the nearest folder at or above dir that holds .git (a folder or a file), or "".
@@ -223,12 +247,15 @@ func (c *claude) readMain() *model.Problem {
 			}
 		}
 	}
-	if c.r.Exists(legacy) {
+	if f := c.r.Peek(legacy, model.ScopeUser); f.Status != model.FileAbsent && !(f.OK() && len(f.Data) == 0) {
 		c.r.Ignored(path, model.ScopeUser, "not read while "+c.tilde(legacy)+" exists")
 		path = legacy
 	}
 	c.main = c.r.Read(path, model.ScopeUser, 0)
-	if c.main.OK() && len(c.main.Data) == 0 {
+	if c.r.IsDir(path) { // it starts with defaults, as if there was none
+		return nil
+	}
+	if c.main.OK() && trimJS(string(c.main.Data)) == "" {
 		c.r.Mark(c.main, model.FileRead, "empty: Claude Code starts with defaults")
 		return nil
 	}
@@ -237,9 +264,40 @@ func (c *claude) readMain() *model.Problem {
 		return &model.Problem{Location: c.main.Location(), Text: "Claude Code does not start with a main file that it cannot read: " + c.main.Note}
 	}
 	c.project = c.main.Root().Lookup("projects", c.key)
-	accepted, _ := c.project.Get("hasTrustDialogAccepted").Bool()
-	c.trusted = accepted
+	c.trusted = c.trustedIn(c.key) || slices.ContainsFunc(c.trustFolders(), c.trustedIn)
 	return nil
+}
+
+func (c *claude) trustedIn(key string) bool {
+	accepted, _ := c.main.Root().Lookup("projects", key, "hasTrustDialogAccepted").Bool()
+	return accepted
+}
+
+// trustFolders are the folders whose trust holds here beside that of the key: from the start folder up to the root of its own
+// checkout; outside git the start folder alone (observed on 2.1.332).
+func (c *claude) trustFolders() []string {
+	start := c.r.RealPath(c.env.Project)
+	root := gitRoot(c.r, start)
+	var out []string
+	for _, dir := range Ancestors(start) {
+		out = append(out, filepath.ToSlash(dir))
+		if root == "" || dir == root {
+			break
+		}
+	}
+	return out
+}
+
+// ownFolder tells whether the folder's .claude is the user's: in the home folder, or where $CLAUDE_CONFIG_DIR names it. Local
+// settings count there without trust (observed on 2.1.332).
+func (c *claude) ownFolder() bool {
+	return c.r.RealPath(c.env.Project) == c.r.RealPath(c.env.Home) || c.env.InProject(".claude") == c.configDir
+}
+
+// sharedLocal tells whether the local settings of the checkout's root count beside those of the start folder. Those of the home
+// folder do not (observed on 2.1.332).
+func (c *claude) sharedLocal() bool {
+	return c.gitRoot != "" && c.gitRoot != c.r.RealPath(c.env.Project) && c.gitRoot != c.r.RealPath(c.env.Home)
 }
 
 // readSettings reads the settings files, lowest to highest.
@@ -248,9 +306,9 @@ func (c *claude) readSettings() {
 		if slices.ContainsFunc(c.settings, func(s claudeSettings) bool { return s.file.Path == filepath.Clean(path) }) {
 			return // the folder is the home folder: one file, and it is the user's
 		}
-		f := c.r.ReadJSON(path, scope, 0, claudeJSON)
+		f := readClaudeSettings(c.r, path, scope)
 		line := f.Location().Line
-		if f.OK() {
+		if f.OK() && (scope != model.ScopeManaged || f.Root().Kind() != jsonc.Object) { // of a managed file only the bad values are ignored
 			var bad string
 			if bad, line = claudeSettingsFault(f.Root()); bad != "" {
 				c.r.Mark(f, model.FileMalformed, bad)
@@ -267,64 +325,17 @@ func (c *claude) readSettings() {
 	}
 	add(model.ScopeUser, filepath.Join(c.configDir, "settings.json"))
 	add(model.ScopeProject, c.env.InProject(".claude/settings.json"))
-	if c.gitRoot != "" && c.gitRoot != c.r.RealPath(c.env.Project) {
+	if c.sharedLocal() {
 		add(model.ScopeLocal, filepath.Join(c.gitRoot, ".claude", "settings.local.json"))
 	}
 	add(model.ScopeLocal, c.env.InProject(".claude/settings.local.json"))
 	add(model.ScopeManaged, filepath.Join(c.systemDir(), "managed-settings.json"))
 	dropIn := filepath.Join(c.systemDir(), "managed-settings.d")
 	for _, name := range c.r.ReadDir(dropIn) {
-		if strings.HasSuffix(name, ".json") {
+		if strings.HasSuffix(name, ".json") && !strings.HasPrefix(name, ".") {
 			add(model.ScopeManaged, filepath.Join(dropIn, name))
 		}
 	}
-}
-
-// claudeSettingsTypes are the kinds that well-known settings must have. A file with one value of another kind is ignored
-// as a whole (observed on 2.1.332 with "model": 7).
-var claudeSettingsTypes = map[string][]jsonc.Kind{
-	"allowManagedMcpServersOnly": {jsonc.Bool},
-	"allowedMcpServers":          {jsonc.Array},
-	"apiKeyHelper":               {jsonc.String},
-	"alwaysThinkingEnabled":      {jsonc.Bool},
-	"cleanupPeriodDays":          {jsonc.Number},
-	"deniedMcpServers":           {jsonc.Array},
-	"disableAllHooks":            {jsonc.Bool},
-	"disableClaudeAiConnectors":  {jsonc.Bool},
-	"disabledMcpjsonServers":     {jsonc.Array, jsonc.String},
-	"enableAllProjectMcpServers": {jsonc.Bool},
-	"enabledMcpjsonServers":      {jsonc.Array, jsonc.String},
-	"enabledPlugins":             {jsonc.Object},
-	"env":                        {jsonc.Object},
-	"extraKnownMarketplaces":     {jsonc.Object},
-	"hooks":                      {jsonc.Object},
-	"includeCoAuthoredBy":        {jsonc.Bool},
-	"model":                      {jsonc.String},
-	"outputStyle":                {jsonc.String},
-	"permissions":                {jsonc.Object},
-	"statusLine":                 {jsonc.Object},
-}
-
-// claudeSettingsFault names the value that makes Claude Code ignore a settings file, and its line; or "".
-func claudeSettingsFault(root jsonc.Value) (string, int) {
-	if root.Kind() != jsonc.Object {
-		return "the top level is " + typeWord(root) + ", not an object", 1
-	}
-	for _, m := range root.Members() {
-		if m.Shadowed {
-			continue
-		}
-		kinds, known := claudeSettingsTypes[m.Key]
-		if known && !slices.Contains(kinds, m.Value.Kind()) {
-			return fmt.Sprintf("line %d: %s is %s", m.Line(), m.Key, typeWord(m.Value)), m.Line()
-		}
-		if m.Key == "enabledMcpjsonServers" || m.Key == "disabledMcpjsonServers" {
-			if _, ok := m.Value.Strings(); m.Value.Kind() == jsonc.Array && !ok {
-				return fmt.Sprintf("line %d: %s holds something else than names", m.Line(), m.Key), m.Line()
-			}
-		}
-	}
-	return "", 0
 }
 
 // claudeList reads a list of names; a plain text counts as a list of one (2.1.332). at is the value that names it.
@@ -348,11 +359,30 @@ func foldName(name string) string {
 	}, name)
 }
 
+// foldLike tells whether two names are the same once folded as JavaScript does: a character beyond U+FFFF is two.
+func foldLike(a, b string) bool {
+	fold := func(name string) string {
+		var out strings.Builder
+		for _, r := range name {
+			out.WriteString(foldName(string(r)))
+			if r > 0xffff {
+				out.WriteByte('_')
+			}
+		}
+		return out.String()
+	}
+	return fold(a) == fold(b)
+}
+
 // listed looks for a name in a list of names of a settings file. fold compares folded names.
 func (c *claude) listed(f *ConfigFile, root jsonc.Value, key, name string, fold bool) (model.Location, bool) {
-	for _, item := range claudeList(root.Get(key)) {
+	list := root.Get(key)
+	if f == c.main && list.Kind() != jsonc.Array { // a plain text is a list of one in settings only
+		return model.Location{}, false
+	}
+	for _, item := range claudeList(list) {
 		s, ok := item.Str()
-		if ok && (s == name || fold && foldName(s) == foldName(name)) {
+		if ok && (s == name || fold && foldLike(s, name)) {
 			return f.At(key, item), true
 		}
 	}
@@ -360,10 +390,10 @@ func (c *claude) listed(f *ConfigFile, root jsonc.Value, key, name string, fold 
 }
 
 // approvalSources are the places whose lists are joined: all settings files, and the legacy lists of projects[KEY], which
-// every start moves into the local settings.
+// every start moves into the local settings. Where those cannot be read, they do not count (observed on 2.1.332).
 func (c *claude) approvalSources() []claudeSettings {
 	out := c.settings
-	if c.project.Kind() == jsonc.Object {
+	if c.project.Kind() == jsonc.Object && c.dropped(c.localSettings()[0]) == "" {
 		out = append(slices.Clone(c.settings), claudeSettings{model.ScopeLocal, c.main, c.project})
 	}
 	return out
@@ -379,11 +409,11 @@ func (c *claude) approval(name string, entry model.Location) (d model.Decision, 
 				Text: fmt.Sprintf("%s is in disabledMcpjsonServers of %s, and a rejection beats every approval", quoted(name), c.tilde(s.file.Path))}, consent, nil
 		}
 	}
-	for _, s := range sources {
-		if s.scope != model.ScopeUser && s.scope != model.ScopeManaged {
+	for i, s := range sources {
+		if s.scope != model.ScopeUser && s.scope != model.ScopeManaged && !(s.scope == model.ScopeLocal && c.ownFolder()) {
 			continue
 		}
-		if v := s.root.Get("enableAllProjectMcpServers"); !c.trusted {
+		if v := s.root.Get("enableAllProjectMcpServers"); !c.trusted && !c.overruledByManaged(sources[i:]) {
 			if all, _ := v.Bool(); all {
 				return model.DecisionLoads, why, s.file.At("enableAllProjectMcpServers", v), nil
 			}
@@ -431,6 +461,14 @@ func (c *claude) approval(name string, entry model.Location) (d model.Decision, 
 			Text: fmt.Sprintf("approved by a file of the repository itself: %s:%d", c.tilde(at.Path), at.Line)}
 	}
 	return model.DecisionLoads, why, at, nil
+}
+
+// overruledByManaged tells whether a later one of an administrator's files, which are one source, says something else about
+// all servers than the first of these.
+func (c *claude) overruledByManaged(sources []claudeSettings) bool {
+	return sources[0].scope == model.ScopeManaged && slices.ContainsFunc(sources[1:], func(s claudeSettings) bool {
+		return s.scope == model.ScopeManaged && s.root.Get("enableAllProjectMcpServers").Kind() == jsonc.Bool
+	})
 }
 
 // trustLocation is the line that says, or would say, whether the folder is trusted.
@@ -484,13 +522,17 @@ func (c *claude) projectEntries() []claudeEntry {
 			continue
 		}
 		for _, e := range c.entries(f, servers, model.ScopeProject, "mcpServers") {
-			if nearer, ok := seen[e.Name]; ok {
-				out[nearer].beaten = append(out[nearer].beaten, model.Replaced{Scope: e.Scope, Source: e.Source})
-				continue
-			}
 			if dir == c.env.Home {
 				e.Findings = append(e.Findings, model.Finding{Code: model.FindingFileNotRead, Severity: model.Info,
 					Text: "~/.mcp.json is no user file: Claude Code finds it only below the home folder, as a project file"})
+			}
+			if nearer, ok := seen[e.Name]; ok && out[nearer].fault.Code != "" && e.fault.Code == "" {
+				e.bad = append(out[nearer].bad, out[nearer])
+				out[nearer] = e
+				continue
+			} else if ok {
+				out[nearer].beaten = append(out[nearer].beaten, model.Replaced{Scope: e.Scope, Source: e.Source})
+				continue
 			}
 			seen[e.Name] = len(out)
 			out = append(out, e)
@@ -533,7 +575,7 @@ func (c *claude) entries(f *ConfigFile, servers jsonc.Value, scope model.Scope, 
 			if _, ok := twice[m.Key]; ok {
 				e.Findings = append(e.Findings, duplicateFinding(m.Key, m.Line()))
 			}
-			if e.fault.Code == "" && (scope == model.ScopeUser || scope == model.ScopeLocal) {
+			if e.fault.Code == "" && e.empty.Code == "" && (scope == model.ScopeUser || scope == model.ScopeLocal) {
 				e.alone = cell(e.Entry, model.DecisionLoads, model.Reason{})
 				e.alone.Capabilities = c.capabilities(e.alone)
 			}
@@ -543,7 +585,7 @@ func (c *claude) entries(f *ConfigFile, servers jsonc.Value, scope model.Scope, 
 	})
 }
 
-var claudeReserved = map[string]bool{"workspace": true, "computer-use": true, "claude-in-chrome": true, "Claude Preview": true, "Claude Browser": true}
+var claudeReserved = map[string]bool{"workspace": true, "computer-use": true, "claude-in-chrome": true, "__proto__": true, "Claude Preview": true, "Claude Browser": true}
 
 // claudePlainName tells whether claude mcp add allows a name; files may hold any.
 func claudePlainName(name string) bool { return name != "" && foldName(name) == name }
@@ -591,12 +633,12 @@ func (c *claude) entry(m jsonc.Member, at model.Location, scope model.Scope) cla
 			}
 			d.HeadersHelper = model.NewSecret(text)
 		}
-		if o := v.Get("oauth"); o.Exists() && o.Kind() != jsonc.Object {
-			return skip(model.ReasonEntryInvalid, "oauth must be an object")
+		if bad := claudeRemoteFault(v, transport); bad != "" {
+			return skip(model.ReasonEntryInvalid, "%s", bad)
 		}
 		e.Definition = d
-		if u == "" {
-			return skip(model.ReasonEntrySkipped, "the url is empty")
+		if trimJS(u) == "" {
+			e.empty = model.Reason{Code: model.ReasonEntrySkipped, DecidedBy: at, Text: "the url is empty: Claude Code lists the server as not configured"}
 		}
 	} else {
 		command, ok := v.Get("command").Str()
@@ -637,8 +679,10 @@ func (c *claude) entry(m jsonc.Member, at model.Location, scope model.Scope) cla
 		}
 		d.StartTimeout = time.Duration(ms) * time.Millisecond
 	}
-	if a := v.Get("alwaysLoad"); a.Exists() && a.Kind() != jsonc.Bool {
-		return skip(model.ReasonEntryInvalid, "alwaysLoad must be true or false")
+	for _, key := range []string{"alwaysLoad", "bareElicitationCapability"} {
+		if a := v.Get(key); a.Exists() && a.Kind() != jsonc.Bool {
+			return skip(model.ReasonEntryInvalid, "%s must be true or false", key)
+		}
 	}
 	e.Definition = d
 	if claudeReserved[m.Key] {
@@ -672,17 +716,85 @@ func claudeTransport(v jsonc.Value) (model.Transport, string) {
 	return model.TransportUnknown, "unknown type " + quoted(s)
 }
 
-// positiveInteger reads a whole number above 0.
+// claudeRemoteFault checks the keys that only a remote entry has; an entry of type ws has fewer (2.1.332).
+func claudeRemoteFault(v jsonc.Value, transport model.Transport) string {
+	if transport == model.TransportWS {
+		return ""
+	}
+	if o := v.Get("oauth"); o.Exists() {
+		if o.Kind() != jsonc.Object {
+			return "oauth must be an object"
+		}
+		if bad := claudeOAuthFault(o); bad != "" {
+			return "oauth." + bad
+		}
+	}
+	if d := v.Get("discoveryCache"); d.Exists() && d.Kind() != jsonc.Bool {
+		return "discoveryCache must be true or false"
+	}
+	if t := v.Get("tools"); t.Exists() {
+		if t.Kind() != jsonc.Array {
+			return "tools must be a list"
+		}
+		for _, tool := range t.Elements() {
+			if tool.Get("name").Kind() != jsonc.String {
+				return "tools must hold objects with a name"
+			}
+			if p := tool.Get("permission_policy"); p.Exists() && !isWord("always_allow", "always_ask", "always_deny")(p) {
+				return "permission_policy of a tool must be one of always_allow, always_ask, always_deny"
+			}
+		}
+	}
+	if p := v.Get("toolPermissions"); p.Exists() {
+		if p.Kind() != jsonc.Object {
+			return "toolPermissions must be an object"
+		}
+		for _, m := range p.Members() {
+			if !m.Shadowed && !isWord("allow", "ask", "blocked")(m.Value) {
+				return "toolPermissions must hold allow, ask or blocked"
+			}
+		}
+	}
+	return ""
+}
+
+func claudeOAuthFault(o jsonc.Value) string {
+	if id := o.Get("clientId"); id.Exists() && id.Kind() != jsonc.String {
+		return "clientId must be a text"
+	}
+	if port := o.Get("callbackPort"); port.Exists() {
+		if _, ok := positiveInteger(port); !ok {
+			return "callbackPort must be a positive whole number"
+		}
+	}
+	if meta := o.Get("authServerMetadataUrl"); meta.Exists() {
+		text, ok := meta.Str()
+		if _, valid := parseWebURL(text); !ok || !valid || !strings.HasPrefix(text, "https://") || len(text) > 4096 {
+			return "authServerMetadataUrl must be a URL with https"
+		}
+	}
+	if scopes := o.Get("scopes"); scopes.Exists() {
+		if text, ok := scopes.Str(); !ok || text == "" {
+			return "scopes must be a text that is not empty"
+		}
+	}
+	if xaa := o.Get("xaa"); xaa.Exists() && xaa.Kind() != jsonc.Bool {
+		return "xaa must be true or false"
+	}
+	return ""
+}
+
+// positiveInteger reads a whole number above 0 as JavaScript does: 5, 5.0 and 5e0 are one, up to 2^53-1.
 func positiveInteger(v jsonc.Value) (int64, bool) {
 	raw, ok := v.Number()
 	if !ok {
 		return 0, false
 	}
-	var n int64
-	if _, err := fmt.Sscanf(raw, "%d", &n); err != nil || n <= 0 || fmt.Sprint(n) != raw {
+	n, err := strconv.ParseFloat(raw, 64)
+	if err != nil || n <= 0 || n != math.Trunc(n) || n > 1<<53-1 {
 		return 0, false
 	}
-	return n, true
+	return int64(n), true
 }
 
 // entryFindings adds what a user should know of an entry that loads.
@@ -803,6 +915,11 @@ func (c *claude) decideName(policy claudePolicy, local, project, user, plugin *c
 	var replaces []model.Replaced
 	var pending []model.Pending
 	for _, e := range []*claudeEntry{local, project, user, plugin} {
+		if e != nil {
+			for _, nearer := range e.bad {
+				pending = append(pending, model.Pending{Entry: nearer.Entry, State: model.StateError, Reason: nearer.fault})
+			}
+		}
 		switch {
 		case e == nil:
 		case e.fault.Code != "":
@@ -829,6 +946,9 @@ func (c *claude) decideName(policy claudePolicy, local, project, user, plugin *c
 			out.Consent = consent
 		}
 		c.applySwitches(out, policy)
+		if out.Decision == model.DecisionLoads && winner.empty.Code != "" {
+			out.Decision, out.Reason = model.DecisionCannot, winner.empty
+		}
 	case project != nil && project.fault.Code == "":
 		out = cell(project.Entry, approved, why)
 		if approved == model.DecisionWaits {
@@ -890,186 +1010,6 @@ func (c *claude) switchedOff(name string) bool {
 	return off
 }
 
-// claudePolicy are the allow and deny lists of all settings files, joined.
-type claudePolicy struct {
-	allow, deny  []claudeRule
-	hasAllow     bool
-	allowAt      model.Location
-	pluginsOnly  *model.Location
-	allowManaged bool
-}
-
-// claudeRule is an item of an allow or deny list: one of name, command or url.
-type claudeRule struct {
-	name    *string
-	command []string
-	url     *string
-	scope   model.Scope
-	at      model.Location
-}
-
-// readPolicy reads allowedMcpServers and deniedMcpServers. With allowManagedMcpServersOnly in a managed file only the
-// managed allow lists count. Project settings count even in an untrusted folder.
-func (c *claude) readPolicy() claudePolicy {
-	var p claudePolicy
-	for _, s := range c.settings {
-		if s.scope == model.ScopeManaged {
-			if only, _ := s.root.Get("allowManagedMcpServersOnly").Bool(); only {
-				p.allowManaged = true
-			}
-			for _, item := range s.root.Get("strictPluginOnlyCustomization").Elements() {
-				if t, _ := item.Str(); t == "mcp" {
-					at := s.file.At("strictPluginOnlyCustomization", item)
-					p.pluginsOnly = &at
-				}
-			}
-		}
-	}
-	for _, s := range c.settings {
-		p.deny = append(p.deny, claudeRules(s, "deniedMcpServers")...)
-		if p.allowManaged && s.scope != model.ScopeManaged {
-			continue
-		}
-		if v := s.root.Get("allowedMcpServers"); v.Kind() == jsonc.Array {
-			if !p.hasAllow {
-				p.allowAt = s.file.At("allowedMcpServers", v)
-			}
-			p.hasAllow = true
-			p.allow = append(p.allow, claudeRules(s, "allowedMcpServers")...)
-		}
-	}
-	return p
-}
-
-func claudeRules(s claudeSettings, key string) []claudeRule {
-	var out []claudeRule
-	for _, item := range s.root.Get(key).Elements() {
-		rule := claudeRule{scope: s.scope, at: s.file.At(key, item)}
-		if name, ok := item.Get("serverName").Str(); ok {
-			rule.name = &name
-		} else if command, ok := item.Get("serverCommand").Strings(); ok {
-			rule.command = command
-		} else if u, ok := item.Get("serverUrl").Str(); ok {
-			rule.url = &u
-		} else {
-			continue
-		}
-		out = append(out, rule)
-	}
-	return out
-}
-
-// any tells whether there is a list at all.
-func (p claudePolicy) any() bool { return len(p.deny) > 0 || p.hasAllow || p.pluginsOnly != nil }
-
-func (rule claudeRule) matches(c *claude, e *model.Entry) bool {
-	d := e.Definition
-	switch {
-	case rule.name != nil:
-		return *rule.name == e.Name
-	case rule.command != nil:
-		if d == nil || d.Transport != model.TransportStdio {
-			return false
-		}
-		written := append([]string{d.Command}, d.ArgTexts()...)
-		filled := make([]string, len(written))
-		for i, w := range written {
-			filled[i] = expandBraced(c.env, w)
-		}
-		return slices.Equal(rule.command, written) || slices.Equal(rule.command, filled)
-	case rule.url != nil:
-		if d == nil || !d.Transport.Remote() {
-			return false
-		}
-		return matchStars(*rule.url, d.URL.Reveal()) || matchStars(*rule.url, expandBraced(c.env, d.URL.Reveal()))
-	}
-	return false
-}
-
-// blocks tells whether a list blocks an entry: a deny item always does; with an allow list, nothing matching does. When the
-// allow list holds a command item, names do not let stdio servers in any more; likewise URL items and remote servers.
-func (p claudePolicy) blocks(c *claude, out *model.Cell) (model.Reason, bool) {
-	code := func(scope model.Scope) model.ReasonCode {
-		if scope == model.ScopeManaged {
-			return model.ReasonBlockedByPolicy
-		}
-		return model.ReasonBlockedByList
-	}
-	for _, rule := range p.deny {
-		if rule.matches(c, &out.Entry) {
-			return model.Reason{Code: code(rule.scope), DecidedBy: rule.at,
-				Text: "deniedMcpServers of " + c.tilde(rule.at.Path) + " blocks it"}, true
-		}
-	}
-	if p.pluginsOnly != nil && out.Scope != model.ScopePlugin {
-		return model.Reason{Code: model.ReasonBlockedByPolicy, DecidedBy: *p.pluginsOnly,
-			Text: "an administrator allows servers from plugins only"}, true
-	}
-	if !p.hasAllow {
-		return model.Reason{}, false
-	}
-	var hasCommand, hasURL bool
-	for _, rule := range p.allow {
-		hasCommand = hasCommand || rule.command != nil
-		hasURL = hasURL || rule.url != nil
-	}
-	remote := out.Definition != nil && out.Definition.Transport.Remote()
-	for _, rule := range p.allow {
-		if rule.name != nil && (remote && hasURL || !remote && hasCommand) {
-			continue
-		}
-		if rule.matches(c, &out.Entry) {
-			return model.Reason{}, false
-		}
-	}
-	scope := model.ScopeUser
-	for _, s := range c.settings {
-		if s.file.Path == p.allowAt.Path {
-			scope = s.scope
-		}
-	}
-	return model.Reason{Code: code(scope), DecidedBy: p.allowAt,
-		Text: "allowedMcpServers of " + c.tilde(p.allowAt.Path) + " does not let it in"}, true
-}
-
-// expandBraced fills in ${NAME} and ${NAME:-default}; an unset name without a default stays as written.
-func expandBraced(env *Env, text string) string {
-	if !strings.Contains(text, "${") {
-		return text
-	}
-	return bracedVariable.ReplaceAllStringFunc(text, func(ref string) string {
-		m := bracedVariable.FindStringSubmatch(ref)
-		if v, ok := env.Lookup(m[1]); ok {
-			return v
-		}
-		if m[2] != "" {
-			return m[3]
-		}
-		return ref
-	})
-}
-
-// matchStars compares a text with a pattern in which * stands for any run of characters.
-func matchStars(pattern, text string) bool {
-	parts := strings.Split(pattern, "*")
-	if len(parts) == 1 {
-		return pattern == text
-	}
-	if !strings.HasPrefix(text, parts[0]) {
-		return false
-	}
-	text = text[len(parts[0]):]
-	last := parts[len(parts)-1]
-	for _, p := range parts[1 : len(parts)-1] {
-		i := strings.Index(text, p)
-		if i < 0 {
-			return false
-		}
-		text = text[i+len(p):]
-	}
-	return len(text) >= len(last) && strings.HasSuffix(text, last)
-}
-
 // underManagement shows the managed servers, and all others as blocked by them.
 func (c *claude) underManagement(managed *ConfigFile, project []claudeEntry) []*model.Cell {
 	decision := model.DecisionOff
@@ -1101,6 +1041,9 @@ func (c *claude) underManagement(managed *ConfigFile, project []claudeEntry) []*
 				out = cell(e.Entry, model.DecisionCannot, e.fault)
 			} else {
 				c.applySwitches(out, policy)
+				if out.Decision == model.DecisionLoads && e.empty.Code != "" {
+					out.Decision, out.Reason = model.DecisionCannot, e.empty
+				}
 			}
 			add(out)
 		}
@@ -1116,9 +1059,12 @@ func (c *claude) underManagement(managed *ConfigFile, project []claudeEntry) []*
 }
 
 // allBroken shows what is still readable while the main file stops Claude Code.
-func (c *claude) allBroken(project []claudeEntry, why *model.Problem) []*model.Cell {
+func (c *claude) allBroken(managed *ConfigFile, project []claudeEntry, why *model.Problem) []*model.Cell {
 	var cells []*model.Cell
 	var lost []claudeEntry
+	if managed.OK() {
+		lost = c.entries(managed, managed.Root().Get("mcpServers"), model.ScopeManaged, "mcpServers")
+	}
 	if c.main.Status == model.FileMalformed {
 		main := c.r.Recover(c.main)
 		lost = append(lost, c.entries(main, main.Root().Lookup("projects", c.key, "mcpServers"), model.ScopeLocal, "projects")...)

@@ -37,7 +37,7 @@ func toggleClaude(env *Env, r *Reader, cell *model.Cell, on bool) []Option {
 // the start folder.
 func (c *claude) localSettings() []string {
 	own := c.env.InProject(".claude/settings.local.json")
-	if c.gitRoot == "" || c.gitRoot == c.r.RealPath(c.env.Project) {
+	if !c.sharedLocal() {
 		return []string{own}
 	}
 	return []string{filepath.Join(c.gitRoot, ".claude", "settings.local.json"), own}
@@ -47,7 +47,7 @@ func (c *claude) localSettings() []string {
 func namesLike(list jsonc.Value, name string, fold bool) []string {
 	var out []string
 	for _, item := range claudeList(list) {
-		if s, ok := item.Str(); ok && (s == name || fold && foldName(s) == foldName(name)) && !slices.Contains(out, s) {
+		if s, ok := item.Str(); ok && (s == name || fold && foldLike(s, name)) && !slices.Contains(out, s) {
 			out = append(out, s)
 		}
 	}
@@ -154,11 +154,12 @@ func approveClaude(env *Env, r *Reader, cell *model.Cell, revoke bool) []Option 
 	edits := append(c.withdraw(claudeRejected, name, true), c.localEdit(approved))
 	keepsName := quoted(name) + ", and later changes of it: Claude Code keeps the name, not a fingerprint"
 	here := Option{Reach: ReachHere, Label: labelHere, Edits: edits, LetsIn: keepsName, Unavailable: c.refusedHere(name)}
-	if !c.trusted {
+	counts := c.trusted || c.ownFolder()
+	if !counts {
 		here.Missing = "approved, waiting for trust: start claude once in this folder"
 	}
 	out := []Option{here}
-	if !c.trusted {
+	if !counts {
 		trusting := here
 		trusting.TrustsFolder, trusting.Missing = true, ""
 		trusting.Label = labelHere + ", and trust all of it"

@@ -571,12 +571,24 @@ var codexTopLevel = map[string]tomlKind{
 	"review_model": tomlText, "sandbox_mode": tomlText, "sandbox_workspace_write": tomlTable, "service_tier": tomlText,
 	"shell_environment_policy": tomlTable, "show_raw_agent_reasoning": tomlBool, "skills": tomlTable, "tools": tomlTable,
 	"tui": tomlTable, "windows": tomlTable,
+	"background_terminal_max_timeout": tomlInteger, "compact_prompt": tomlText, "default_permissions": tomlText, "disable_paste_burst": tomlBool,
+	"experimental_use_unified_exec_tool": tomlBool, "ghost_snapshot": tomlTable, "js_repl_node_path": tomlText, "log_dir": tomlText,
+	"mcp_oauth_callback_url": tomlText, "model_auto_compact_token_limit": tomlInteger, "model_catalog_json": tomlText, "oss_provider": tomlText,
+	"sqlite_home": tomlText, "suppress_unstable_features_warning": tomlBool, "tool_output_token_limit": tomlInteger,
 }
 
 // codexChoices are the values that a few of them may have.
 var codexChoices = map[string][]string{
+	"approvals_reviewer":          {"user", "auto_review", "guardian_subagent"},
+	"cli_auth_credentials_store":  {"file", "keyring", "auto", "ephemeral"},
+	"file_opener":                 {"vscode", "vscode-insiders", "windsurf", "cursor", "none"},
+	"forced_login_method":         {"chatgpt", "api"},
 	"mcp_oauth_credentials_store": {"auto", "file", "keyring"},
+	"model_reasoning_summary":     {"auto", "concise", "detailed", "none"},
+	"model_verbosity":             {"low", "medium", "high"},
+	"personality":                 {"none", "friendly", "pragmatic"},
 	"sandbox_mode":                {"read-only", "workspace-write", "danger-full-access"},
+	"web_search":                  {"disabled", "cached", "indexed", "live"},
 }
 
 // codexNotInProject are keys that Codex takes out of project files before it looks at them (source; observed for
@@ -625,6 +637,12 @@ func (c *codex) checkTopLevel() {
 			if text, _ := v.(string); !slices.Contains(choices, text) {
 				fault(l, fmt.Sprintf("%s must be one of %s", key, strings.Join(choices, ", ")), key)
 			}
+		case key == "approval_policy" && kindOfTOML(v) != tomlTable:
+			if text, _ := v.(string); !slices.Contains([]string{"untrusted", "on-failure", "on-request", "never"}, text) {
+				fault(l, "approval_policy must be one of untrusted, on-failure, on-request, never, or a table", key)
+			}
+		case key == "forced_chatgpt_workspace_id" && kindOfTOML(v) != tomlText && kindOfTOML(v) != tomlList:
+			fault(l, key+" must be a text or a list of texts", key)
 		case key == "features":
 			for name, on := range v.(map[string]any) {
 				if k := kindOfTOML(on); k != tomlBool && k != tomlTable {

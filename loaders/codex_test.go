@@ -170,6 +170,10 @@ func TestCodexResolve(t *testing.T) {
 		{name: "profiles alone are harmless", files: map[string]string{userCodex: g + "[profiles.x.mcp_servers.y]\ncommand = \"x\"\n"}, want: map[string]string{"g": loads(userCodex + ":1")}, notes: []string{"wrong-key"}},
 		{name: "a profile in a project file is dropped", files: map[string]string{userCodex: trustProject, projectCodex: "profile = \"x\"\n" + p}, want: map[string]string{"p": "configured | project " + projectCodex + ":2"}},
 		{name: "a well-known key of a wrong kind", files: map[string]string{userCodex: "model = 5\n" + g}, ran: userCodex + ":1", want: map[string]string{"g": broken(userCodex+":1", "user "+userCodex+":2")}},
+		{name: "a word that it does not know", files: map[string]string{userCodex: "approval_policy = \"x\"\n" + g}, ran: userCodex + ":1", want: map[string]string{"g": broken(userCodex+":1", "user "+userCodex+":2")}},
+		{name: "a word that another key does not know", files: map[string]string{userCodex: "model_verbosity = \"x\"\n" + g}, ran: userCodex + ":1", want: map[string]string{"g": broken(userCodex+":1", "user "+userCodex+":2")}},
+		{name: "a table of approvals", files: map[string]string{userCodex: g + "[approval_policy.granular]\nsandbox_approval = true\nrules = true\nmcp_elicitations = true\n"}, want: map[string]string{"g": loads(userCodex + ":1")}},
+		{name: "a limit that is a text", files: map[string]string{userCodex: "tool_output_token_limit = \"x\"\n" + g}, ran: userCodex + ":1", want: map[string]string{"g": broken(userCodex+":1", "user "+userCodex+":2")}},
 		{name: "below a good one", files: map[string]string{userCodex: "model = 5\n" + trustProject + g, projectCodex: "model = \"m\"\n"}, want: map[string]string{"g": loads(userCodex + ":5")}},
 		{name: "a feature that is a number", files: map[string]string{userCodex: "features.x = 5\n" + g}, ran: userCodex + ":1", want: map[string]string{"g": broken(userCodex+":1", "user "+userCodex+":2")}},
 
