@@ -1,6 +1,7 @@
 package loaders
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -685,7 +686,7 @@ func (c *claude) entry(m jsonc.Member, at model.Location, scope model.Scope) cla
 		}
 	}
 	e.Definition = d
-	if claudeReserved[m.Key] {
+	if claudeReserved[m.Key] && scope != model.ScopePlugin { // a plugin's server has another name in the end
 		e.Findings = append(e.Findings, model.Finding{Code: model.FindingReservedName, Severity: model.Warning, Text: "the name is one of Claude Code's own"})
 		return skip(model.ReasonEntrySkipped, "the name %s is reserved", quoted(m.Key))
 	}
@@ -860,7 +861,10 @@ func (c *claude) mainEntries(v jsonc.Value, scope model.Scope, key string) []cla
 func (c *claude) decide(project []claudeEntry) []*model.Cell {
 	local := c.mainEntries(c.project.Get("mcpServers"), model.ScopeLocal, JoinKey("projects", c.key, "mcpServers"))
 	user := c.mainEntries(c.main.Root().Get("mcpServers"), model.ScopeUser, "mcpServers")
-	plugins := c.pluginEntries(local, project, user)
+	plugins := c.pluginEntries(local, slices.DeleteFunc(slices.Clone(project), func(e claudeEntry) bool {
+		approved, _, _, _ := c.approval(e.Name, e.Source)
+		return approved != model.DecisionLoads
+	}), user)
 	c.otherFolders()
 
 	type named struct{ local, project, user, plugin *claudeEntry }
@@ -1143,8 +1147,16 @@ func (c *claude) strayOffList(f *ConfigFile, root jsonc.Value) {
 	}
 }
 
-// pluginEntries reads the servers of enabled plugins. A plugin's server is dropped when a manual entry has the same
-// command line or URL (strings of the program).
+// pluginTwin is what two servers must share for one of a plugin to be dropped: the command line or the URL, as written.
+func pluginTwin(d *model.Definition) string {
+	if d.Transport.Remote() {
+		return d.URL.Reveal()
+	}
+	return strings.Join(append([]string{"", d.Command}, d.ArgTexts()...), "\x00")
+}
+
+// pluginEntries reads the servers of enabled plugins. A plugin's server is dropped when a manual entry that loads, or one of
+// an earlier plugin, has the same command line or URL (observed on 2.1.332).
 func (c *claude) pluginEntries(manual ...[]claudeEntry) []claudeEntry {
 	enabled := map[string]bool{}
 	for _, s := range c.settings {
@@ -1162,7 +1174,9 @@ func (c *claude) pluginEntries(manual ...[]claudeEntry) []claudeEntry {
 	for _, list := range manual {
 		for _, e := range list {
 			if e.Definition != nil && e.fault.Code == "" {
-				have[e.Definition.SameServerKey()] = true
+				if !c.switchedOff(e.Name) {
+					have[pluginTwin(e.Definition)] = true
+				}
 			}
 		}
 	}
@@ -1177,8 +1191,12 @@ func (c *claude) pluginEntries(manual ...[]claudeEntry) []claudeEntry {
 			continue
 		}
 		for _, e := range c.pluginServers(name, dir) {
-			if e.Definition != nil && have[e.Definition.SameServerKey()] {
-				continue
+			if e.Definition != nil && e.fault.Code == "" {
+				twin := pluginTwin(e.Definition)
+				if have[twin] {
+					continue
+				}
+				have[twin] = true
 			}
 			out = append(out, e)
 		}
@@ -1186,29 +1204,37 @@ func (c *claude) pluginEntries(manual ...[]claudeEntry) []claudeEntry {
 	return out
 }
 
-// pluginFolder finds the installed copy that counts here: one of this folder before one of the user.
+// pluginFolder finds the installed copy that counts here: one of this folder before one of the user, and that before one of
+// another folder (observed on 2.1.332).
 func (c *claude) pluginFolder(v jsonc.Value) string {
 	installs := v.Elements()
 	if v.Kind() == jsonc.Object {
 		installs = []jsonc.Value{v}
 	}
-	found := ""
+	found, elsewhere := "", ""
 	for _, in := range installs {
 		path, _ := in.Get("installPath").Str()
 		project, bound := in.Get("projectPath").Str()
 		switch {
-		case path == "" || bound && filepath.Clean(project) != c.env.Project && filepath.Clean(project) != c.key:
+		case path == "":
+		case bound && filepath.Clean(project) != c.env.Project && filepath.Clean(project) != c.key:
+			elsewhere = cmp.Or(elsewhere, path)
 		case bound:
 			return path
-		case found == "":
-			found = path
+		default:
+			found = cmp.Or(found, path)
 		}
 	}
-	return found
+	return cmp.Or(found, elsewhere)
 }
 
-// pluginServers reads .mcp.json of a plugin, and mcpServers of its manifest: an object, or the path of a file.
+// pluginServers reads .mcp.json of a plugin, and mcpServers of its manifest: an object, the path of a file, or a list of
+// such. The manifest's name counts before that of the market place (observed on 2.1.332).
 func (c *claude) pluginServers(plugin, dir string) []claudeEntry {
+	manifest := c.r.ReadJSON(filepath.Join(dir, ".claude-plugin", "plugin.json"), model.ScopePlugin, 0, claudeJSON)
+	if name, _ := manifest.Root().Get("name").Str(); name != "" {
+		plugin = name
+	}
 	var out []claudeEntry
 	add := func(f *ConfigFile, servers jsonc.Value, key string) {
 		for _, e := range c.entries(f, servers, model.ScopePlugin, key) {
@@ -1231,14 +1257,20 @@ func (c *claude) pluginServers(plugin, dir string) []claudeEntry {
 	if path := filepath.Join(dir, ".mcp.json"); c.r.Exists(path) {
 		fromFile(path)
 	}
-	manifest := c.r.ReadJSON(filepath.Join(dir, ".claude-plugin", "plugin.json"), model.ScopePlugin, 0, claudeJSON)
-	switch servers := manifest.Root().Get("mcpServers"); servers.Kind() {
-	case jsonc.Object:
-		add(manifest, servers, "mcpServers")
-	case jsonc.String:
-		if rel, _ := servers.Str(); Within(filepath.Join(dir, rel), dir) && filepath.Join(dir, rel) != filepath.Join(dir, ".mcp.json") {
-			fromFile(filepath.Join(dir, rel))
+	named := func(servers jsonc.Value, key string) {
+		switch servers.Kind() {
+		case jsonc.Object:
+			add(manifest, servers, key)
+		case jsonc.String:
+			if rel, _ := servers.Str(); Within(filepath.Join(dir, rel), dir) && filepath.Join(dir, rel) != filepath.Join(dir, ".mcp.json") {
+				fromFile(filepath.Join(dir, rel))
+			}
 		}
+	}
+	servers := manifest.Root().Get("mcpServers")
+	named(servers, "mcpServers")
+	for i, item := range servers.Elements() {
+		named(item, fmt.Sprintf("mcpServers.%d", i))
 	}
 	return out
 }

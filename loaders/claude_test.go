@@ -92,6 +92,13 @@ func TestClaudeResolve(t *testing.T) {
 			want: map[string]string{"u": user, "a": p(projectClaude), "b": p(projectClaude)}},
 		{name: "variables in a deny list", vars: map[string]string{"X": "x"}, files: map[string]string{mainClaude: `{"mcpServers":{"u":{"command":"x"},"v":{"command":"${X}"}}}`, userClaude: `{"deniedMcpServers":[{"serverCommand":["${X}"]}]}`},
 			want: map[string]string{"u": "disabled blocked-by-list " + userClaude + ":1 | user " + mainClaude + ":1", "v": "disabled blocked-by-list " + userClaude + ":1 | user " + mainClaude + ":1"}},
+		{name: "a plugin's manifest", files: map[string]string{userClaude: `{"enabledPlugins":{"t@m":true}}`, "~/.claude/plugins/installed_plugins.json": `{"plugins":{"t@m":[{"installPath":"@HOME@/t","projectPath":"/elsewhere"}]}}`,
+			"~/t/.claude-plugin/plugin.json": `{"name":"other","mcpServers":["./m.json",{"workspace":{"command":"z"}}]}`, "~/t/m.json": twoServers},
+			want: map[string]string{"plugin:other:a": "configured | plugin ~/t/m.json:1", "plugin:other:b": "configured | plugin ~/t/m.json:1", "plugin:other:workspace": "configured | plugin ~/t/.claude-plugin/plugin.json:1"}},
+		{name: "twins of a plugin's servers", files: map[string]string{userClaude: `{"enabledPlugins":{"t@m":true,"v@m":true}}`, mainClaude: `{"mcpServers":{"off":{"command":"x"},"c":{"command":"/bin/z"}},"projects":{"@PROJECT@":{"disabledMcpServers":["off"]}}}`, projectClaude: `{"mcpServers":{"w":{"command":"y"}}}`,
+			"~/.claude/plugins/installed_plugins.json": `{"plugins":{"t@m":[{"installPath":"@HOME@/t"}],"v@m":[{"installPath":"@HOME@/v"}]}}`, "~/t/.mcp.json": twoServers, "~/v/.mcp.json": `{"mcpServers":{"a":{"command":"x"},"c":{"command":"/bin/z"},"d":{"command":"z"}}}`},
+			want: map[string]string{"off": "disabled switched-off " + mainClaude + ":1 | user " + mainClaude + ":1", "c": user, "w": waits, "plugin:t:a": "configured | plugin ~/t/.mcp.json:1", "plugin:t:b": "configured | plugin ~/t/.mcp.json:1",
+				"plugin:v:d": "configured | plugin ~/v/.mcp.json:1"}},
 		{name: "a reserved name of JavaScript", files: map[string]string{mainClaude: `{"mcpServers":{"__proto__":{"command":"x"}}}`},
 			want: map[string]string{"__proto__": "error entry-skipped " + mainClaude + ":1 | user " + mainClaude + ":1 | reserved-server-name"}},
 	})
