@@ -1120,9 +1120,9 @@ func (x *codexCheck) findings() {
 		case foreign:
 			x.find(model.FindingUnknownKey, model.Warning, line, "Codex does not know the key %s and ignores it: %s", key, instead)
 		case misspelt:
-			x.find(model.FindingUnknownKey, model.Warning, line, "Codex does not know the key %s and ignores it: it reads %s", quoted(key), snake)
+			x.find(model.FindingUnknownKey, model.Warning, line, "Codex does not know the key %s and ignores it: it reads %s", quotedKey(key), snake)
 		default:
-			x.find(model.FindingUnknownKey, model.Info, line, "Codex does not know the key %s and ignores it", quoted(key))
+			x.find(model.FindingUnknownKey, model.Info, line, "Codex does not know the key %s and ignores it", quotedKey(key))
 		}
 	}
 	if _, set := x.table["startup_timeout_ms"]; set {

@@ -219,7 +219,7 @@ func (x *combinerReader) processNotes(m jsonc.Member) {
 	var unknown []string
 	for _, k := range m.Value.Members() {
 		if !k.Shadowed && !slices.Contains(combinerProcessKeys, k.Key) {
-			unknown = append(unknown, quoted(k.Key))
+			unknown = append(unknown, quotedKey(k.Key))
 		}
 	}
 	if len(unknown) > 0 {
@@ -539,7 +539,7 @@ func (x *combinerReader) findings(e *combinerEntry, v jsonc.Value) {
 			if len(unknown) == 0 {
 				first = m.Value
 			}
-			unknown = append(unknown, quoted(m.Key))
+			unknown = append(unknown, quotedKey(m.Key))
 		}
 	}
 	if len(unknown) > 0 {
@@ -607,7 +607,7 @@ func (x *combinerReader) policyFindings(e *combinerEntry, v jsonc.Value, warn fu
 	known := append([]string{"default", "elicitUnavailable", "elicit_unavailable"}, combinerPatterns[:]...)
 	for _, m := range v.Members() {
 		if !m.Shadowed && !slices.Contains(known, m.Key) {
-			warn(model.FindingUnknownKey, m.Value, "permissions has the key %s, which the combiner does not know", quoted(m.Key))
+			warn(model.FindingUnknownKey, m.Value, "permissions has the key %s, which the combiner does not know", quotedKey(m.Key))
 			return
 		}
 	}

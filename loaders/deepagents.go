@@ -551,7 +551,7 @@ func (e *deepEntry) findings(v jsonc.Value, transport model.Transport, placed bo
 			if len(unknown) == 0 {
 				first = m.Line()
 			}
-			unknown = append(unknown, quoted(m.Key))
+			unknown = append(unknown, quotedKey(m.Key))
 		}
 	}
 	if len(unknown) > 0 {

@@ -72,12 +72,16 @@ func unsetFinding(name, consequence string, line int) model.Finding {
 
 var (
 	variableStart = regexp.MustCompile(`^(?:env:)?[A-Za-z0-9_.]*`)
+	keyStart      = regexp.MustCompile(`^[A-Za-z0-9_$.-]*`)
 	inputStart    = regexp.MustCompile(`^[A-Za-z0-9_./-]*`)
 )
 
 // quotedVariable shows the name in a reference to a variable. What follows the name, such as a default, may be a secret, and
 // what is no name may be one that was put into braces.
 func quotedVariable(reference string) string { return quotedStart(variableStart, reference) }
+
+// quotedKey shows a key that the harness does not know: where a quote is missing, the rest of it may be a value.
+func quotedKey(key string) string { return quotedStart(keyStart, key) }
 
 // quotedInput does so for what a program asks the user for.
 func quotedInput(reference string) string { return quotedStart(inputStart, reference) }

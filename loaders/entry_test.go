@@ -13,6 +13,12 @@ func TestQuotedVariable(t *testing.T) {
 			t.Errorf("%q shows as %s, want %s", in, got, quoted(want))
 		}
 	}
+	if got := quotedKey("TOKEN: s3cret, args"); got != quoted("TOKEN…") {
+		t.Errorf("a key that swallowed a value shows as %s", got)
+	}
+	if got := quotedKey("alwaysAllow"); got != "alwaysAllow" {
+		t.Errorf("a key shows as %s", got)
+	}
 	if got := quotedInput("github-token:x"); got != quoted("github-token…") {
 		t.Errorf("an input shows as %s", got)
 	}

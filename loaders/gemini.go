@@ -898,7 +898,7 @@ func (g *gemini) build(e *geminiEntry, base jsonc.Value, extension *geminiExtens
 		case m.Key == "disabled" || m.Key == "enabled":
 			warn(model.FindingUselessKey, model.Warning, m.Value, "%q in an entry means nothing to Gemini CLI: its switch is mcp-server-enablement.json", m.Key)
 		default:
-			warn(model.FindingUnknownKey, model.Warning, m.Value, "Gemini CLI does not know the key %s and warns about it", quoted(m.Key))
+			warn(model.FindingUnknownKey, model.Warning, m.Value, "Gemini CLI does not know the key %s and warns about it", quotedKey(m.Key))
 		}
 	}
 	if e.Scope == model.ScopeExtension {

@@ -895,7 +895,7 @@ func (p *openCodeParser) unknownKeys(e *openCodeEntry, v jsonc.Value) {
 			continue
 		}
 		f := model.Finding{Code: model.FindingUnknownKey, Severity: model.Info, Line: p.text.line(m.KeyOffset),
-			Text: quoted(m.Key) + " is not read by OpenCode in a " + e.typ + " entry"}
+			Text: quotedKey(m.Key) + " is not read by OpenCode in a " + e.typ + " entry"}
 		if name, ok := openCodeOtherNames[m.Key]; ok {
 			f.Severity = model.Warning
 			f.Text = fmt.Sprintf("%s is not read by OpenCode: its key is %s", m.Key, name)

@@ -193,7 +193,7 @@ func (q *qwen) keyFindings(e *qwenEntry, warn func(model.FindingCode, model.Seve
 		case (m.Key == "scope" || m.Key == "extensionName") && e.gated():
 			warn(model.FindingUselessKey, model.Info, m.Value, "%s in an entry is overwritten: it cannot talk the approval away", m.Key)
 		case !slices.Contains(qwenKeys, m.Key) && !e.mcpJSON:
-			warn(model.FindingUnknownKey, model.Info, m.Value, "Qwen Code does not know the key %s", quoted(m.Key))
+			warn(model.FindingUnknownKey, model.Info, m.Value, "Qwen Code does not know the key %s", quotedKey(m.Key))
 		}
 	}
 }
