@@ -145,6 +145,10 @@ func (l *live) Wait(ctx context.Context) (ui.Change, bool) {
 				l.watcher.Again(again, loaders.SettleTime)
 			}
 			l.logReload(snapshot, batch, again, took)
+			// The watcher looked before the file was read: one that came in between may be gone before it looks again.
+			if came := appeared(l.files, snapshot); len(came) > 0 {
+				l.watcher.Again(came, loaders.SettleTime)
+			}
 			columns := l.changedColumns(batch.Paths)
 			if !l.folderChanged(w) && snapshot == l.files && batch.Note == l.note && columns == nil {
 				continue
@@ -197,6 +201,27 @@ func (l *live) folderChanged(w *workspace) bool {
 		l.log.printf("the folder %s: gone %t", w.env.Project, lost)
 	}
 	return changed
+}
+
+// appeared returns the files that are there in one snapshot and were not in the one before.
+func appeared(before, after *model.Snapshot) []string {
+	var out []string
+	for _, col := range after.Columns {
+		old := before.Column(col.ID)
+		if old == nil || old == col {
+			continue
+		}
+		there := map[string]bool{}
+		for _, f := range old.Files {
+			there[f.Path] = f.Status != model.FileAbsent
+		}
+		for _, f := range col.Files {
+			if f.Status != model.FileAbsent && !there[f.Path] {
+				out = append(out, f.Path)
+			}
+		}
+	}
+	return out
 }
 
 // changedColumns reads the chosen columns again when their file is among the paths; nil when it is not, or says the same.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -245,4 +246,29 @@ func TestTheFolderGoesAndComesBack(t *testing.T) {
 	p.waitUntil("it is back", func(frame string) bool {
 		return !strings.Contains(frame, noteFolderGone) && strings.Contains(frame, "docs")
 	})
+}
+
+// TestAFileThatIsThereForAMoment: a file comes after the watcher looked and before the loader reads, and is gone before the
+// watcher looks again. What is shown follows.
+func TestAFileThatIsThereForAMoment(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.write("~/.claude.json", `{"mcpServers": {"mail": {"command": "x"}}}`)
+	var armed atomic.Bool
+	s.env.Now = func() time.Time { // a reload asks for the time before it reads
+		if armed.CompareAndSwap(true, false) {
+			s.write(".mcp.json", `{"mcpServers": {"docs": {"command": "x"}}}`)
+		}
+		return time.Now()
+	}
+	p := s.open("claude-code")
+	p.shows("mail")
+	p.settle(sometime)
+	armed.Store(true)
+	p.source.watcher.Again([]string{s.path("~/.claude.json")}, 0)
+	p.waitFor("docs")
+	if err := os.Remove(s.path(".mcp.json")); err != nil {
+		t.Fatal(err)
+	}
+	p.waitUntil("docs is gone", func(frame string) bool { return !strings.Contains(frame, "docs") })
 }
